@@ -1,0 +1,338 @@
+"""The types of a decision, named in the field's terms (XACML 3.0, Cedar, NIST SP 800-162).
+
+Everything is frozen. What comes from outside is deep-frozen once, at the edge (`freeze`), and digested (`Request.digest`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+from functools import cached_property
+from types import MappingProxyType
+from typing import TypeAlias
+
+from policyengine.effects import Effect, Span
+from policyengine.errors import RequestError
+
+Frozen: TypeAlias = "None | bool | int | float | str | tuple[Frozen, ...] | Mapping[str, Frozen]"
+Attributes: TypeAlias = Mapping[str, Frozen]
+EMPTY: Attributes = MappingProxyType({})
+MAX_VALUE_DEPTH = 64  # nesting of arguments and attributes; deeper is refused, never followed
+
+
+class Outcome(IntEnum):
+    """The answer, ordered by strictness: combining is `max`."""
+
+    ALLOW = 0
+    ASK = 1
+    DENY = 2
+
+    @property
+    def word(self) -> str:
+        """The lower-case spelling used on every wire."""
+        return self.name.lower()
+
+
+class Severity(IntEnum):
+    """How much a finding matters, ordered."""
+
+    INFO = 0
+    LOW = 1
+    MEDIUM = 2
+    HIGH = 3
+    CRITICAL = 4
+
+    @property
+    def word(self) -> str:
+        """The lower-case spelling used on every wire."""
+        return self.name.lower()
+
+
+class Tier(IntEnum):
+    """Where a rule, grant or description comes from. The project tier may only tighten."""
+
+    SHIPPED = 0
+    ORGANISATION = 1
+    USER = 2
+    PROJECT = 3
+
+
+class ResourceKind(StrEnum):
+    """What kind of thing is acted on."""
+
+    TOOL = "tool"
+    MODEL = "model"
+    SKILL = "skill"
+    ROUTE = "route"
+    MCP_SERVER = "mcp_server"
+    SANDBOX = "sandbox"
+
+
+class ShellKind(StrEnum):
+    """Which shell reads a command; `unknown` means the strictest of the plausible readings counts."""
+
+    BASH = "bash"
+    SH = "sh"
+    ZSH = "zsh"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Principal:
+    """Who asks, as the runtime vouches for it; never built from model-visible text."""
+
+    id: str = "anonymous"
+    roles: tuple[str, ...] = ()
+    attributes: Attributes = EMPTY
+    internal: bool = False
+    agent: str = ""
+    delegation: tuple[str, ...] = ()
+
+
+ANONYMOUS = Principal()
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """What is acted on."""
+
+    kind: ResourceKind
+    id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """The circumstances, vouched for by the runtime. `env` is None where the environment is unknown."""
+
+    scope_id: str = ""
+    run_id: str = ""
+    parent_run_id: str = ""
+    step_id: str = ""
+    thread_id: str = ""
+    call_id: str = ""
+    now: float | None = None  # seconds since the epoch
+    cwd: str = "/workspace"
+    home: str = "/home/agent"
+    workspace: tuple[str, ...] = ("/workspace",)
+    env: Mapping[str, str] | None = None
+    shell: ShellKind = ShellKind.BASH
+    platform: str = "linux"
+    sandbox: str = "none"
+    depth: int = 0
+    tags: frozenset[str] = frozenset()
+    active_skills: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: `digest` is computed once
+class Request:
+    """One question: may `principal` do `action` to `resource` with these `arguments` here and now?
+
+    `arguments` is deep-frozen, or None for the exposure question (a bound over all arguments).
+    """
+
+    principal: Principal
+    action: str
+    resource: Resource
+    arguments: Attributes | None
+    context: Context
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256, hex, over a canonical type-tagged encoding of the whole request.
+
+        Raises:
+            RequestError: a value has no canonical form (NaN, infinity, nesting beyond `MAX_VALUE_DEPTH`).
+        """
+        digest = hashlib.sha256()
+        for chunk in _canonical(_request_value(self), 0):
+            digest.update(chunk)
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing a policy has to say. `rule` is its id, `code` a stable reason code."""
+
+    rule: str
+    code: str
+    message: str
+    outcome: Outcome
+    severity: Severity
+    span: Span | None = None
+    instead: str = ""
+    references: tuple[str, ...] = ()
+    effect: Effect | None = None
+    shadow: bool = False  # evaluated and recorded, not enforced
+
+
+class ObligationKind(StrEnum):
+    """What an enforcement point must do beside letting a call run."""
+
+    REDACT = "redact"
+    TRUNCATE = "truncate"
+    NEUTRALISE = "neutralise"
+    SANDBOX = "sandbox"
+    NOTIFY = "notify"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Obligation:
+    """A duty of the enforcement point; one that cannot discharge it must deny.
+
+    `limit` is in bytes (TRUNCATE); `names` are what to redact, neutralise or notify.
+    """
+
+    kind: ObligationKind
+    limit: int | None = None
+    names: frozenset[str] = frozenset()
+
+
+class ControlKind(StrEnum):
+    """What else a decision may do to the run."""
+
+    REWRITE = "rewrite"
+    STOP = "stop"
+    INTERRUPT = "interrupt"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Control:
+    """At most one per decision: rewrite the arguments, stop with a final text, or interrupt."""
+
+    kind: ControlKind
+    text: str = ""
+    arguments: Attributes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """A standing or given answer to named asks: never to a deny.
+
+    `rules` are the rule ids it answers, `effects` the effect values it covers (None: all effects of those rules).
+    `until` is seconds since the epoch, None for no end; `uses` how often it may still be used, None for unbounded.
+    """
+
+    source: str
+    tier: Tier
+    rules: frozenset[str]
+    effects: frozenset[Effect] | None = None
+    until: float | None = None
+    uses: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """One policy's answer."""
+
+    policy: str
+    outcome: Outcome
+    findings: tuple[Finding, ...] = ()
+    obligations: tuple[Obligation, ...] = ()
+    control: Control | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The final answer, with everything that led to it. `findings` are strictest first."""
+
+    id: str
+    outcome: Outcome
+    findings: tuple[Finding, ...]
+    effects: tuple[Effect, ...]
+    obligations: tuple[Obligation, ...] = ()
+    control: Control | None = None
+    grants: tuple[Grant, ...] = ()
+    request_digest: str = ""
+    policy_digest: str = ""
+    rewritten: Decision | None = field(default=None)  # the decision about the rewritten call, where there was one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exposure:
+    """Which tools a model may see: name → outcome bound and reasons. `deferred` are visible only by discovery."""
+
+    visible: tuple[str, ...]
+    deferred: tuple[str, ...]
+    hidden: Mapping[str, tuple[Finding, ...]]
+
+
+def freeze(value: object, depth: int = 0) -> Frozen:
+    """Deep-copy JSON-like data into immutable form: lists become tuples, objects read-only mappings.
+
+    Raises:
+        RequestError: a value is no JSON value, a key is no string, or the nesting exceeds `MAX_VALUE_DEPTH`.
+    """
+    if depth > MAX_VALUE_DEPTH:
+        raise RequestError("request.too-deep", f"values nest deeper than {MAX_VALUE_DEPTH} levels")
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return tuple(freeze(item, depth + 1) for item in value)
+    if isinstance(value, Mapping):
+        return MappingProxyType({_key(key): freeze(item, depth + 1) for key, item in value.items()})
+    raise RequestError("request.not-json", f"a value of type `{type(value).__name__}` is not JSON data")
+
+
+def freeze_object(value: object) -> Attributes:
+    """`freeze` for something that has to be a JSON object.
+
+    Raises:
+        RequestError: it is not an object, or `freeze` refuses something in it.
+    """
+    frozen = freeze(value)
+    if not isinstance(frozen, Mapping):
+        raise RequestError("request.not-object", f"expected an object, found `{type(value).__name__}`")
+    return frozen
+
+
+def _key(key: object) -> str:
+    if not isinstance(key, str):
+        raise RequestError("request.not-json", f"an object key of type `{type(key).__name__}` is not a string")
+    return key
+
+
+def _request_value(request: Request) -> Frozen:
+    principal, context = request.principal, request.context
+    named: dict[str, object] = {
+        "principal": [principal.id, sorted(principal.roles), principal.attributes, principal.internal, principal.agent,
+                      list(principal.delegation)],
+        "action": request.action,
+        "resource": [request.resource.kind.value, request.resource.id],
+        "arguments": request.arguments,
+        "context": [context.scope_id, context.run_id, context.parent_run_id, context.step_id, context.thread_id,
+                    context.call_id, context.cwd, context.home, list(context.workspace),
+                    None if context.env is None else dict(context.env), context.shell.value, context.platform,
+                    context.sandbox, context.depth, sorted(context.tags), list(context.active_skills)],
+    }  # fmt: skip
+    return freeze(named)
+
+
+def _canonical(value: Frozen, depth: int) -> Iterator[bytes]:
+    """Type-tagged, length-prefixed encoding: no two different values share one."""
+    if value is None or isinstance(value, bool):
+        yield {None: b"n", True: b"t", False: b"f"}[value]
+    elif isinstance(value, int):
+        yield _tagged(b"i", b"%d" % value)
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise RequestError("request.not-finite", "numbers must be finite")
+        yield b"d" + struct.pack(">d", value)
+    elif isinstance(value, str):
+        yield _tagged(b"s", value.encode("utf-8", "surrogatepass"))
+    elif isinstance(value, tuple):
+        yield _tagged(b"l", b"%d" % len(value))
+        for item in value:
+            yield from _canonical(item, depth + 1)
+    else:
+        yield _tagged(b"o", b"%d" % len(value))
+        for key in sorted(value):
+            yield from _canonical(key, depth + 1)
+            yield from _canonical(value[key], depth + 1)
+
+
+def _tagged(tag: bytes, body: bytes) -> bytes:
+    return tag + struct.pack(">Q", len(body)) + body
