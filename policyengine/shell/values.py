@@ -1,0 +1,30 @@
+"""What is known of one argument of a command after expansion."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from policyengine.effects import CLEAN, Span, Taints
+
+
+class Value(NamedTuple):
+    """One argument, as far as it is known.
+
+    Attributes:
+        text: the whole text where `exact`, else the prefix that is known for certain (possibly empty).
+        exact: nothing about the text is unknown.
+        many: stands for any number of arguments, none included (unquoted expansion, `"$@"`).
+        glob: `text` holds active glob characters and may stand for any number of matching names.
+        taint: where the unknown or known text came from.
+        span: `[start, end)` in the outermost analysed text.
+    """
+
+    text: str
+    exact: bool = True
+    many: bool = False
+    glob: bool = False
+    taint: Taints = CLEAN
+    span: Span | None = None
+
+
+UNKNOWN = Value("", exact=False)
