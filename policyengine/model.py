@@ -87,7 +87,7 @@ class Principal:
 
     id: str = "anonymous"
     roles: tuple[str, ...] = ()
-    attributes: Attributes = EMPTY
+    attributes: Attributes = field(default_factory=lambda: EMPTY)
     internal: bool = False
     agent: str = ""
     delegation: tuple[str, ...] = ()
