@@ -1,0 +1,98 @@
+"""Every command with its options, in one place. The parser is the standard library's: a hook and `decide` load it in milliseconds."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+from policyengine.errors import UsageError
+
+DEFAULT_PROFILE = "workstation"
+SUITES = ("shell", "parse")
+RUNTIMES = ("claude-code",)
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser that raises instead of ending the process with a status that means `deny`."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; see `{self.prog} --help`")
+
+
+def parse(words: list[str]) -> argparse.Namespace:
+    """The command and its options.
+
+    Raises:
+        UsageError: a word is not understood.
+        SystemExit: help or the version was asked for, and printed.
+    """
+    return _parser().parse_args(words)
+
+
+def _parser() -> _Parser:
+    parser = _Parser(prog="policyengine", description="Decides what an agent's tool call may do, and says why.", allow_abbrev=False)
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and stop")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, (summary, add) in _COMMANDS.items():
+        add(commands.add_parser(name, help=summary, description=summary, allow_abbrev=False))
+    return parser
+
+
+class _Version(argparse.Action):
+    """Looks the version up only when somebody asks."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from importlib.metadata import version  # noqa: PLC0415  costs more than a whole decision
+
+        print(f"policyengine {version('agent-policyengine')}")
+        parser.exit()
+
+
+def _rules(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--rules", metavar="DIR|BUNDLE", type=Path, action="append", default=[],
+        help="add rules and descriptions of programs and tools; may be given several times",
+    )  # fmt: skip
+    parser.add_argument("--no-shipped-rules", action="store_true", help="start empty: only what --rules names")
+
+
+def _policy(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--profile", metavar="NAME", default=DEFAULT_PROFILE, help="sandbox, workstation (default) or readonly")
+    _rules(parser)
+
+
+def _command(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", metavar="COMMAND", help="the shell command as one quoted word; `-` reads it from standard input")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+    _policy(parser)
+
+
+def _bench(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--suite", choices=SUITES, required=True, help="what is measured")
+    parser.add_argument("--input", metavar="FILE.jsonl", type=Path, help='everyday commands: rows with "text", or decide requests')
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    _policy(parser)
+
+
+def _compile(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, default=Path("policy.bundle"), help="default: policy.bundle")
+    _rules(parser)
+
+
+def _hook(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("runtime", choices=RUNTIMES, help="the runtime whose hook calls")
+    parser.add_argument("--workspace", metavar="DIR", action="append", default=[], help="a workspace root; default: the payload's cwd")
+    _policy(parser)
+
+
+_COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
+    "check": ("Judge one shell command: exit 0 allow, 1 ask, 2 deny.", _command),
+    "explain": ("Show how a shell command is read, what it would do, and which rules say what.", _command),
+    "decide": ("Judge JSON requests, one a line, from standard input.", _policy),
+    "test": ("Run every example of the rules and of the program descriptions.", _rules),
+    "bench": ("Measure median, p99 and throughput, caches off.", _bench),
+    "compile": ("Put rules and descriptions into one bundle file, and print its digest.", _compile),
+    "hook": ("Answer an agent runtime's hook on standard input.", _hook),
+}

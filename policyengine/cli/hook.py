@@ -1,0 +1,61 @@
+"""`policyengine hook RUNTIME`: one payload on standard input, one answer on standard output.
+
+Every failure is raised: `policyengine.cli.main` turns it into status 2, which is the only one that a host takes for a block.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+
+from policyengine.adapters.claude_code import Host, is_tool_call, to_answer, to_request
+from policyengine.cli.arguments import parse
+from policyengine.cli.core import open_core
+from policyengine.cli.wire import dumps, loads
+from policyengine.errors import RequestError, UsageError
+
+DEADLINE_SECONDS = 20  # below any timeout a host uses, since a host runs the tool when a hook times out
+MAX_PAYLOAD = 64 * 1024 * 1024  # bytes
+
+
+def answer(words: list[str]) -> int:
+    """Read, decide and write; 0, or an exception."""
+    _fail_on_signals()
+    if sys.stdout is None or sys.stdin is None:
+        raise OSError("standard input and output have to be open")
+    options = _options(words)
+    payload = loads(_read())
+    reply: dict[str, object] = {}
+    if is_tool_call(payload):
+        host = Host(
+            home=os.path.expanduser("~"), platform=sys.platform, shell=os.environ.get("SHELL", ""),
+            workspace=tuple(os.path.abspath(root) for root in options.workspace),
+        )  # fmt: skip
+        request = to_request(payload, host)
+        reply = to_answer(open_core(options).decide(request))
+    sys.stdout.write(dumps(reply) + "\n")
+    sys.stdout.flush()
+    return 0
+
+
+def _options(words: list[str]) -> argparse.Namespace:
+    options = parse(words)
+    if options.command != "hook":
+        raise UsageError("options come after `hook claude-code`")
+    return options
+
+
+def _read() -> bytes:
+    payload = sys.stdin.buffer.read(MAX_PAYLOAD + 1)
+    if len(payload) > MAX_PAYLOAD:
+        raise RequestError("hook.payload", f"the payload has more than {MAX_PAYLOAD} bytes")
+    return payload
+
+
+def _fail_on_signals() -> None:
+    """Let what would end the process with another status be an exception instead, a deadline of our own included."""
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM):
+        signal.signal(number, signal.default_int_handler)
+    signal.alarm(DEADLINE_SECONDS)
