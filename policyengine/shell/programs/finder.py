@@ -1,24 +1,40 @@
-"""Finding a program's description by name."""
+"""Finding a program's description by its name."""
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Mapping
 
-from policyengine.shell.programs.grammar import Program
+from policyengine.shell.programs.grammar import Compiled, Program, glob_names
 
 
 class Programs:
-    """All described programs; a description is decoded when it is first asked for."""
+    """All described programs: compiled descriptions by name, decoded when first asked for.
 
-    __slots__ = ("_found", "_source")
+    A name may be a glob (`python3.*`); `{"=": name}` says that it is another name of that program.
+    """
 
-    def __init__(self, source: Mapping[str, Mapping[str, object]]) -> None:
+    __slots__ = ("_decoded", "_globs", "_source")
+
+    def __init__(self, source: Mapping[str, Compiled]) -> None:
         self._source = source
-        self._found: dict[str, Program | None] = {}
+        self._globs = glob_names(source)
+        self._decoded: dict[str, Program] = {}  # by described name, so that hostile names cannot make it grow
 
     def find(self, name: str) -> Program | None:
-        """The description of a program by its base name, exact names before globs; None where nobody described it."""
-        if name not in self._found:
-            compiled = self._source.get(name)
-            self._found[name] = None if compiled is None else Program(name, compiled)
-        return self._found[name]
+        """Return a program's grammar by its base name, exact names before globs; None where nobody described it."""
+        program = self._decoded.get(name)
+        if program is not None:
+            return program
+        key = name if name in self._source else self._glob_for(name)
+        return None if key is None else self._decode(key)
+
+    def _glob_for(self, name: str) -> str | None:
+        return next((glob for glob in self._globs if fnmatch.fnmatchcase(name, glob)), None)
+
+    def _decode(self, key: str) -> Program:
+        if key not in self._decoded:
+            compiled = self._source[key]
+            same = compiled.get("=")
+            self._decoded[key] = Program(key, compiled) if same is None else self._decode(same)
+        return self._decoded[key]

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from policyengine.effects import Cause, Span, Taints, Where
 from policyengine.shell.values import Value
 
-Field: TypeAlias = Value | str | bool | Where | Taints
+Field: TypeAlias = Value | str | bool | Where | Cause | Taints
 
 
 class Use(NamedTuple):
@@ -37,12 +37,12 @@ class Tail(NamedTuple):
     Attributes:
         words: command name first, as written (`hole` not yet replaced); never empty.
         where: the machine on which the command runs.
-        appended: what the program adds to the words: `""` nothing, `"stdin"` arguments read from standard input (xargs),
-            `"paths"` paths below the program's operands (find -exec).
-        hole: text inside `words` that the added arguments replace (`{}` of find, the value of `xargs -I`); when it is empty
-            they are appended at the end. See `filled`.
+        appended: what the program adds to the words: `""` nothing, `"stdin"` arguments read from standard input
+            (xargs), `"paths"` paths below the program's operands (find -exec).
+        hole: text inside `words` that the added arguments replace (`{}` of find, the value of `xargs -I`); when it is
+            empty they are appended at the end. See `filled`.
         module: the first word names a module of the interpreter (`python -m pip …`); where no program of that name is
-            described, a module of the project or of an installed package runs, so that is an Execute and not Opaque(program).
+            described, a module of the project or of an installed package runs: an Execute, not Opaque(program).
     """
 
     words: tuple[Value, ...]
@@ -55,9 +55,9 @@ class Tail(NamedTuple):
 class Draft(NamedTuple):
     """An effect template with its references replaced.
 
-    `kind` is a dotted effect kind; `fields` holds only fields that the template names. A reference gives a Value (a `path`
-    still has to be resolved against the current directory; `unknown` and `glob` follow from the Value), a reference to
-    something absent gives `""`, constants stay what they were (`where` a Where, `taint` a frozenset).
+    `kind` is a dotted effect kind; `fields` holds only fields that the template names. A reference gives a Value (a
+    `path` still has to be resolved against the current directory; `unknown` and `glob` follow from the Value), one to
+    something absent gives `""`, constants stay what they were (`where` a Where, `cause` a Cause, `taint` a frozenset).
     """
 
     kind: str
@@ -68,8 +68,8 @@ class Reading(NamedTuple):
     """The meaning of one argument list.
 
     Attributes:
-        uses: in the order of the arguments (a `chdir` holds for the uses after it), except that options marked `first` in the
-            description come first.
+        uses: in the order of the arguments (a `chdir` holds for the uses after it), except that options marked `first`
+            in the description come first.
         tails: further commands.
         drafts: effects stated by templates; one for each value where a template refers to many.
         flags: names set by options and overlays.
@@ -90,7 +90,7 @@ class Reading(NamedTuple):
 
 
 def filled(tail: Tail, value: Value) -> tuple[Value, ...]:
-    """The tail's words with `value` put into its hole, or appended where it has none."""
+    """Give the tail's words with `value` put into its hole, or appended where it has none."""
     if not tail.hole:
         return (*tail.words, value) if tail.appended else tail.words
     return tuple(_put(word, tail.hole, value) if tail.hole in word.text else word for word in tail.words)

@@ -1,0 +1,69 @@
+"""Replacing the references of effect templates by the values of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from policyengine.shell.programs.grammar import Reference, Template
+from policyengine.shell.programs.reading import Draft, Field
+from policyengine.shell.values import Value
+
+
+class Found(Protocol):
+    """What references look at."""
+
+    operands: list[Value]
+    given: dict[str, Value]
+    roles: dict[str, list[Value]]
+
+
+def drafts_of(
+    templates: Iterable[Template], found: Found, value: Value | None = None, key: Value | None = None
+) -> list[Draft]:
+    """One draft for each template, or for each value where it refers to many."""
+    drafts: list[Draft] = []
+    for template in templates:
+        if template.references:
+            drafts += _drafts(template, found, value, key)
+        else:
+            drafts.append(Draft(template.kind, template.constants))
+    return drafts
+
+
+def values_of(reference: Reference, found: Found) -> list[Value]:
+    """Every value that a reference to operands, an option or a role stands for."""
+    match reference.kind:
+        case "operands":
+            return found.operands[reference.number :]
+        case "operand":
+            return found.operands[reference.number : reference.number + 1]
+        case "option":
+            return [found.given[reference.name]] if reference.name in found.given else []
+        case _:
+            return found.roles.get(reference.name, [])
+
+
+def _drafts(template: Template, found: Found, value: Value | None, key: Value | None) -> list[Draft]:
+    single: dict[str, Field] = {}
+    plural: list[tuple[str, Reference]] = []
+    for field, reference in template.references:
+        if reference.plural:
+            plural.append((field, reference))
+        else:
+            single[field] = _single(reference, found, value, key)
+    fields: Mapping[str, Field] = {**template.constants, **single}
+    if not plural:
+        return [Draft(template.kind, fields)]
+    # The schema allows several plural references in one template only if they are the same.
+    each = values_of(plural[0][1], found)
+    return [Draft(template.kind, {**fields, **{field: one for field, _ in plural}}) for one in each]
+
+
+def _single(reference: Reference, found: Found, value: Value | None, key: Value | None) -> Field:
+    if reference.kind == "value":
+        return "" if value is None else value
+    if reference.kind == "key":
+        return "" if key is None else key
+    values = values_of(reference, found)
+    return values[-1] if values else ""
