@@ -1,7 +1,7 @@
 """Text made safe to show: whatever could move the cursor, reorder the line, hide or vanish is shown as its code point.
 
-A person decides by what they see, so nothing is dropped or cut; only runs of blanks, which could push the tail out of sight,
-are shown by their length. Sources: Unicode UAX 9 (bidirectional controls), UTS 39 (invisible characters), ECMA-48 (escapes).
+A person decides by what they see, so nothing is dropped or cut; only runs of blanks, which could push the tail out of
+sight, are shown by their length. Sources: Unicode UAX 9 (bidirectional text), UTS 39 (invisible characters), ECMA-48.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def visible(text: str) -> str:
 
 
 def pieces(text: str) -> list[str]:
-    """What is shown for each code point of `text`: joined they are `visible(text)`, and spans can be mapped through them."""
+    """What is shown for each code point of `text`, in order; joined they are `visible(text)`."""
     if text.isascii() and text.isprintable() and " " * (MAX_BLANKS + 1) not in text:
         return list(text)
     shown: list[str] = []

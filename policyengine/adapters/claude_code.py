@@ -1,8 +1,9 @@
-"""Claude Code's PreToolUse hook: its payload as a `Request`, a `Decision` as its answer. Pure; `policyengine.cli.hook` does the I/O.
+"""Claude Code's PreToolUse hook: its payload as a `Request`, a `Decision` as its answer.
 
-Facts (Claude Code hooks reference): status 0 with JSON is a decision, `{}` is no opinion (the host's own rules still hold),
-status 2 blocks with stderr as the reason, and any other status lets the tool run. `ask` is shown to the person, `deny` to the model.
-The host cannot discharge an obligation or a control of ours before a tool runs, so a decision that carries one is a deny.
+Pure; `policyengine.cli.hook` does the I/O. Facts (Claude Code hooks reference): status 0 with JSON is a decision, `{}`
+is no opinion (the host's own rules still hold), status 2 blocks with stderr as the reason, and with any other status the
+tool runs. A person sees the reason of an `ask`, the model that of a `deny`. The host cannot discharge an obligation or
+control of ours before a tool runs, so a decision that carries one is a deny.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ SHELLS = {"bash": ShellKind.BASH, "sh": ShellKind.SH, "dash": ShellKind.SH, "zsh
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """What the payload does not say: `shell` is the path of the person's shell, `workspace` empty for the payload's cwd."""
+    """What the payload does not say. `shell` is the path of the person's; no `workspace` means the payload's cwd."""
 
     home: str
     platform: str

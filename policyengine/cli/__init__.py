@@ -1,5 +1,6 @@
-"""The command line: `main` finds the command's room, and turns every failure into an exit status and one line that says what to do.
+"""The command line.
 
+Each command has a room here; every failure becomes an exit status and one line that says what to do.
 Nothing but `sys` and `os` is imported here: a hook has to answer even where the rest of the package cannot be imported.
 """
 
@@ -36,6 +37,11 @@ def _end_with_hook(words: list[str]) -> None:
         status = answer(words)
     except BaseException as error:  # INVARIANT: whatever fails, the host sees status 2 and a reason
         message = " ".join(str(error).split())[:2000] or "no further detail"
-        os.write(2, f"policyengine: the call is blocked: {type(error).__name__}: {message}\n".encode("ascii", "backslashreplace"))
+        os.write(
+            2,
+            f"policyengine: the call is blocked: {type(error).__name__}: {message}\n".encode(
+                "ascii", "backslashreplace"
+            ),
+        )
     finally:
         os._exit(status)

@@ -1,4 +1,7 @@
-"""Every command with its options, in one place. The parser is the standard library's: a hook and `decide` load it in milliseconds."""
+"""Every command with its options, in one place.
+
+The parser is the standard library's, since a hook and `decide` have to load it in milliseconds.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,9 @@ def parse(words: list[str]) -> argparse.Namespace:
 
 
 def _parser() -> _Parser:
-    parser = _Parser(prog="policyengine", description="Decides what an agent's tool call may do, and says why.", allow_abbrev=False)
+    parser = _Parser(
+        prog="policyengine", description="Decides what an agent's tool call may do, and says why.", allow_abbrev=False
+    )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and stop")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (summary, add) in _COMMANDS.items():
@@ -59,31 +64,41 @@ def _rules(parser: argparse.ArgumentParser) -> None:
 
 
 def _policy(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--profile", metavar="NAME", default=DEFAULT_PROFILE, help="sandbox, workstation (default) or readonly")
+    parser.add_argument(
+        "--profile", metavar="NAME", default=DEFAULT_PROFILE, help="sandbox, workstation (default) or readonly"
+    )
     _rules(parser)
 
 
 def _command(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", metavar="COMMAND", help="the shell command as one quoted word; `-` reads it from standard input")
+    parser.add_argument(
+        "text", metavar="COMMAND", help="the shell command as one quoted word; `-` reads it from standard input"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     _policy(parser)
 
 
 def _bench(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--suite", choices=SUITES, required=True, help="what is measured")
-    parser.add_argument("--input", metavar="FILE.jsonl", type=Path, help='everyday commands: rows with "text", or decide requests')
+    parser.add_argument(
+        "--input", metavar="FILE.jsonl", type=Path, help='everyday commands: rows with "text", or decide requests'
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     _policy(parser)
 
 
 def _compile(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path, default=Path("policy.bundle"), help="default: policy.bundle")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, default=Path("policy.bundle"), help="default: policy.bundle"
+    )
     _rules(parser)
 
 
 def _hook(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runtime", choices=RUNTIMES, help="the runtime whose hook calls")
-    parser.add_argument("--workspace", metavar="DIR", action="append", default=[], help="a workspace root; default: the payload's cwd")
+    parser.add_argument(
+        "--workspace", metavar="DIR", action="append", default=[], help="a workspace root; default: the payload's cwd"
+    )
     _policy(parser)
 
 

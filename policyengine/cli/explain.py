@@ -18,6 +18,7 @@ from policyengine.shell.nodes import Escaped, Literal, Script, SingleQuoted
 from policyengine.visible import visible
 
 HIDDEN = (Literal, Escaped, SingleQuoted)  # their text stands in the word around them
+MAX_INDENT = 40  # levels; deeper ones stand below each other, since blanks would outgrow the text
 
 
 class Branch(NamedTuple):
@@ -81,7 +82,9 @@ def _rows(judged: Judged, branches: list[Branch], fault: str) -> Iterator[str]:
     findings, effects = judged.decision.findings, judged.decision.effects
     yield from outcome_rows(judged.decision, source, paint)
     yield from ("", paint("tree", Style.MARK))
-    yield from [f"  not valid: {visible(fault)}"] if fault else [_branch_row(branch, source, paint) for branch in branches]
+    yield from (
+        [f"  not valid: {visible(fault)}"] if fault else [_branch_row(branch, source, paint) for branch in branches]
+    )
     yield from ("", paint("effects", Style.MARK))
     yield from [f"  {effect_row(effect, source, paint)}" for effect in effects] or ["  none"]
     yield from ("", paint("findings", Style.MARK))
@@ -91,4 +94,4 @@ def _rows(judged: Judged, branches: list[Branch], fault: str) -> Iterator[str]:
 def _branch_row(branch: Branch, source: Source, paint: Paint) -> str:
     name = paint(branch.node, Style.STRONG)
     place = paint(source.place(branch.start), Style.FAINT)
-    return f"  {'  ' * branch.depth}{name} {place}  {visible(branch.text)}".rstrip()
+    return f"  {'  ' * min(branch.depth, MAX_INDENT)}{name} {place}  {visible(branch.text)}".rstrip()

@@ -1,6 +1,6 @@
 """`policyengine hook RUNTIME`: one payload on standard input, one answer on standard output.
 
-Every failure is raised: `policyengine.cli.main` turns it into status 2, which is the only one that a host takes for a block.
+Every failure is raised: `policyengine.cli.main` turns it into status 2, the only one that a host takes for a block.
 """
 
 from __future__ import annotations

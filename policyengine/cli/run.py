@@ -9,8 +9,8 @@ import sys
 
 from policyengine.cli.arguments import parse
 from policyengine.cli.status import Status
-from policyengine.visible import visible
 from policyengine.errors import LoadError, PolicyEngineError, UsageError
+from policyengine.visible import visible
 
 
 def run(words: list[str]) -> int:
@@ -18,7 +18,7 @@ def run(words: list[str]) -> int:
     try:
         status = _command(words)
         flush()
-    except BaseException as error:  # noqa: BLE001  the process's last resort: one line, no traceback
+    except BaseException as error:
         status = _failed(error)
         _silence_stdout()
     return status

@@ -12,7 +12,7 @@ from policyengine.visible import pieces, visible
 
 
 class Source:
-    """A text with its line starts. Lines end at `\\n` only, as the shell's do; lines and columns count from 1."""
+    """A text with its line starts. Lines end at line feeds only, as the shell's do; lines and columns count from 1."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -28,7 +28,7 @@ class Source:
         return "" if span is None else f"{self.place(span[0])}  {visible(self.text[span[0] : span[1]])}"
 
     def shown(self, findings: Iterable[Finding], paint: Paint) -> list[str]:
-        """The text in full, one row a line, numbered where there are several, with the findings' spans in their colours."""
+        """The text in full, one row a line, with the findings' spans in their colours."""
         outcomes = self._outcomes(findings)
         several = len(self._starts) > 1
         width = len(str(len(self._starts)))

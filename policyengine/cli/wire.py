@@ -1,6 +1,6 @@
 """The `decide` contract: a line of JSON in, a line of JSON out. Pure; reading and writing is `decide`'s.
 
-What is no request raises `RequestError` (an error line). What is a request but asks something impossible becomes a decision: deny.
+What is no request raises `RequestError` (an error line). What is one but asks something impossible is decided: deny.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ Json = dict[str, Any]  # the edge: what json.loads gives, taken apart here and n
 
 REQUEST_KEYS = frozenset({"id", "tool", "arguments", "principal", "context"})
 SHELLS = {kind.value: kind for kind in ShellKind}
-IMPOSSIBLE = frozenset({"request.too-deep", "request.not-finite"})  # codes of `freeze` and `digest`: a request, and denied
+IMPOSSIBLE = frozenset({"request.too-deep", "request.not-finite"})  # of `freeze` and `digest`
 
 
-# ------------------------------------------------------------------------------------------------------------------- text
+# ---------------------------------------------------------------------------------------------------------- text
 def loads(text: str | bytes) -> object:
     """Strict JSON (RFC 8259): no duplicate keys, no NaN or infinity, no numbers beyond a float, bounded nesting.
 
@@ -81,7 +81,7 @@ def _finite(text: str) -> float:
     return number
 
 
-# ---------------------------------------------------------------------------------------------------------------- requests
+# ------------------------------------------------------------------------------------------------------ requests
 def id_of(value: object) -> str | None:
     """The id of what may be a request, where it has one."""
     found = value.get("id") if isinstance(value, dict) else None
@@ -132,7 +132,9 @@ def _fields(value: Json, readers: Mapping[str, Callable[[Json, str], Any]], plac
 def _known(value: Json, keys: Any, place: str) -> None:
     for key in value:
         if key not in keys:
-            raise RequestError("request.unknown-key", f"`{key[:80]}` is no key of a {place}; known are {', '.join(sorted(keys))}")
+            raise RequestError(
+                "request.unknown-key", f"`{key[:80]}` is no key of a {place}; known are {', '.join(sorted(keys))}"
+            )
 
 
 def _object(value: object, key: str) -> Json:
@@ -233,7 +235,7 @@ _CONTEXT_FIELDS: dict[str, Callable[[Json, str], Any]] = {
 }
 
 
-# --------------------------------------------------------------------------------------------------------------- decisions
+# ----------------------------------------------------------------------------------------------------- decisions
 def refusal(error: RequestError) -> Decision:
     """The decision about a request that asks something impossible."""
     finding = Finding(
