@@ -51,9 +51,10 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
 # Where I/O, the clock, the environment and randomness may be used.
 OUTSIDE_WORLD = ("config", "bundle", "adapters", "cli", "__main__")
 IMPURE_MODULES = frozenset({
-    "asyncio", "concurrent", "datetime", "fcntl", "getpass", "glob", "http", "io", "logging",
-    "multiprocessing", "os", "pathlib", "pickle", "platform", "random", "secrets", "select", "selectors", "shutil", "signal", "socket", "sqlite3", "ssl",
-    "subprocess", "sys", "tempfile", "threading", "time", "urllib", "uuid", "warnings",
+    "asyncio", "concurrent", "datetime", "fcntl", "getpass", "glob", "http", "io",
+    "logging", "multiprocessing", "os", "pathlib", "pickle", "platform", "random", "secrets",
+    "select", "selectors", "shutil", "signal", "socket", "sqlite3", "ssl", "subprocess",
+    "sys", "tempfile", "threading", "time", "urllib", "uuid", "warnings",
 })  # fmt: skip
 IMPURE_CALLS = frozenset({"open", "print", "input", "eval", "exec", "compile", "__import__"})
 FOREIGN: dict[str, tuple[str, ...]] = {  # everything that is not the standard library, and who may import it

@@ -1,7 +1,7 @@
 """Claude Code's PreToolUse hook: its payload as a `Request`, a `Decision` as its answer.
 
 Pure; `policyengine.cli.hook` does the I/O. Facts (Claude Code hooks reference): status 0 with JSON is a decision, `{}`
-is no opinion (the host's own rules still hold), status 2 blocks with stderr as the reason, and with any other status the
+is no opinion (the host's own rules still hold), status 2 blocks with stderr as the reason, with any other status the
 tool runs. A person sees the reason of an `ask`, the model that of a `deny`. The host cannot discharge an obligation or
 control of ours before a tool runs, so a decision that carries one is a deny.
 """

@@ -1,0 +1,154 @@
+"""`policyengine bench`: what a decision, or the reading of a command alone, costs here and now.
+
+Every measurement is a whole fresh call: nothing is cached between two of them. The numbered cases are hostile shapes of
+one, two and four times the length, so that a cost which grows faster than its input shows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from policyengine.cli.core import open_core, shell_request
+from policyengine.cli.everyday import EVERYDAY
+from policyengine.cli.wire import Json, dumps, loads, request_of
+from policyengine.errors import ParseError, UsageError
+from policyengine.model import Context, Request
+from policyengine.shell import parse
+
+CASE_SECONDS = 2.5  # thirteen cases and a reference stay below a suite's 50 seconds
+MAX_SAMPLES = 20_000
+MAX_ROWS = 5_000  # of a file; more are thinned evenly
+UNIT = 2_500  # characters of a hostile input of length one
+
+
+class Cost(NamedTuple):
+    """What one case costs: microseconds, and how many samples say so."""
+
+    p50_us: float
+    p99_us: float
+    n: int
+    per_second: float
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure one suite and print it."""
+    requests = {"everyday": _everyday(options.input)} | {
+        name: [shell_request(text, Context())] for name, text in hostile()
+    }
+    work, references = _SUITES[options.suite](options)
+    costs = {name: _cost(work, rows) for name, rows in requests.items()}
+    others = {name: _cost(reference, requests["everyday"]) for name, reference in references.items()}
+    if options.json:
+        print(dumps({options.suite: _json(costs), "reference": _json(others)}))
+    else:
+        print("\n".join(_table(options.suite, costs, others)))
+    return 0
+
+
+def hostile() -> Iterator[tuple[str, str]]:
+    """The numbered cases: name and text."""
+    shapes: dict[str, Callable[[int], str]] = {
+        "list": lambda size: "a; " * (size // 3),
+        "nest": lambda size: "$(a " * (size // 5) + ")" * (size // 5),
+        "word": lambda size: "echo " + "w" * (size - 5),
+        "quote": lambda size: "echo " + "\"a\"'b'\\c$'\\x64'" * (size // 15),
+    }
+    for name, shape in shapes.items():
+        yield from ((f"{name}{times}", shape(UNIT * times)) for times in (1, 2, 4))
+
+
+def _everyday(path: Path | None) -> list[Request]:
+    if path is None:
+        return [shell_request(text, Context()) for text in EVERYDAY]
+    rows = [
+        _row(line, f"{path}:{number}") for number, line in enumerate(path.read_bytes().split(b"\n"), 1) if line.strip()
+    ]
+    if not rows:
+        raise UsageError(f"`{path}` has no rows")
+    return rows[:: -(-len(rows) // MAX_ROWS)]
+
+
+def _row(line: bytes, place: str) -> Request:
+    """A row with `text` (and perhaps `context`), or a `decide` request."""
+    try:
+        value = loads(line)
+        if isinstance(value, dict) and isinstance(value.get("text"), str):
+            known = {key: value[key] for key in ("context",) if key in value}
+            value = {"id": "", "tool": "bash", "arguments": {"command": value["text"]}, **known}
+        return request_of(value)
+    except ValueError as error:
+        raise UsageError(f"{place}: {error}") from error
+
+
+def _cost(work: Callable[[Request], object], requests: list[Request]) -> Cost:
+    """Run over the requests again and again until time or samples are up; every request is one sample."""
+    samples: list[int] = []
+    clock = time.perf_counter_ns
+    work(requests[0])  # descriptions that are decoded on first use are
+    end = clock() + int(CASE_SECONDS * 1e9)
+    while clock() < end and len(samples) < MAX_SAMPLES:
+        for request in requests:
+            start = clock()
+            work(request)
+            samples.append(clock() - start)
+            if samples[-1] + start > end:
+                break
+    samples.sort()
+    p50, p99 = (samples[int(share * (len(samples) - 1))] / 1000 for share in (0.5, 0.99))
+    return Cost(round(p50, 1), round(p99, 1), len(samples), round(len(samples) * 1e9 / sum(samples), 1))
+
+
+Work = tuple[Callable[[Request], object], dict[str, Callable[[Request], object]]]
+
+
+def _shell(options: argparse.Namespace) -> Work:
+    """The whole decision; beside it, what reading the text takes of it."""
+    core = open_core(options)
+    return core.decide, {"parse": _parsed}
+
+
+def _parse(_: argparse.Namespace) -> Work:
+    """Reading alone; beside it bashlex, where it is installed."""
+    try:
+        import bashlex  # noqa: PLC0415  a comparator, never a dependency
+    except ImportError:
+        return _parsed, {}
+
+    def peer(request: Request) -> object:
+        try:
+            return bashlex.parse(_text(request))
+        except Exception:  # it rejects much of bash, and with many exceptions
+            return None
+
+    return _parsed, {"bashlex": peer}
+
+
+def _parsed(request: Request) -> object:
+    try:
+        return parse(_text(request))
+    except ParseError:
+        return None
+
+
+def _text(request: Request) -> str:
+    command = (request.arguments or {}).get("command")
+    return command if isinstance(command, str) else ""
+
+
+_SUITES: dict[str, Callable[[argparse.Namespace], Work]] = {"shell": _shell, "parse": _parse}
+
+
+def _json(costs: dict[str, Cost]) -> Json:
+    return {name: cost._asdict() for name, cost in costs.items()}
+
+
+def _table(suite: str, costs: dict[str, Cost], others: dict[str, Cost]) -> Iterator[str]:
+    python = ".".join(str(part) for part in sys.version_info[:3])
+    yield f"{suite:22}{'median us':>12}{'p99 us':>12}{'per second':>12}{'n':>9}   python {python}"
+    rows = costs | {f"reference {name}": cost for name, cost in others.items()}
+    yield from (f"{name:22}{c.p50_us:>12.1f}{c.p99_us:>12.1f}{c.per_second:>12.0f}{c.n:>9}" for name, c in rows.items())

@@ -1,0 +1,36 @@
+"""Commands of the kind that coding agents run all day: what `bench` measures where it is given no file."""
+
+from __future__ import annotations
+
+EVERYDAY = (
+    "git status --short && git diff --stat HEAD~1 | tail -20",
+    "cd /workspace/service && python -m pytest tests/test_api.py -x -q --tb=short 2>&1 | tail -40",
+    "grep -rn 'def handle_request' src/ --include='*.py' | grep -v test | head -20",
+    "find . -name '*.ts' -not -path './node_modules/*' -newer package.json | xargs grep -l useEffect | sort",
+    "sed -n '120,180p' src/server/router.py && wc -l src/server/*.py",
+    'git add -A && git commit -m "Fix the off-by-one in the pager" && git log --oneline -3',
+    "npm run build 2>&1 | tail -30 && ls -la dist/ && du -sh dist",
+    "cat package.json | jq -r '.dependencies | to_entries[] | \"\\(.key)@\\(.value)\"' | sort",
+    "mkdir -p build/out && cp -r assets/* build/out/ && echo done",
+    'for f in src/*.c; do gcc -Wall -O2 -c "$f" -o "build/$(basename "$f" .c).o" || echo "failed: $f"; done',
+    "docker ps --format '{{.Names}}\\t{{.Status}}' | grep -v Exited",
+    "python - <<'EOF'\nimport json\nrows = [json.loads(line) for line in open('rows.jsonl')]\nprint(len(rows))\nEOF",
+    "if [ -f requirements.txt ]; then pip install -r requirements.txt; else echo 'nothing to install'; fi",
+    "cargo test --package core --lib -- parser::tests --nocapture 2>&1 | grep -E '^(test|error|running)'",
+    "curl -s http://localhost:8080/health | head -c 300; echo",
+    "ls -la && pwd && cat README.md | head -50",
+    "awk -F, '{ total += $3 } END { print total / NR }' data/prices.csv",
+    "go build ./... && go vet ./... && go test -run TestParser ./internal/parser/...",
+    "export NODE_ENV=test; npx jest --runInBand --testPathPattern='auth|session' --silent",
+    "rg -n --hidden -g '!.git' 'MAX_RETRIES|RETRY_LIMIT' | cut -d: -f1,2 | sort -u | head -40",
+    "tar -czf /tmp/logs.tgz -C /workspace logs && ls -lh /tmp/logs.tgz",
+    "diff -u config/default.yaml config/production.yaml | head -80 || true",
+    'echo "branch: $(git rev-parse --abbrev-ref HEAD), commit: $(git rev-parse --short HEAD)"',
+    'python -c "import sys, sqlite3; print(sys.version, sqlite3.sqlite_version)"',
+    "cat > src/limits.py <<'EOF'\n# Limits of the service.\nMAX_BYTES = 1 << 20\nEOF\npython -m compileall -q src",
+    "make -j4 test 2>&1 | tee build/test.log | grep -c PASS",
+    "test -d .venv || python3 -m venv .venv; . .venv/bin/activate && python -V",
+    "ps aux | grep '[u]vicorn' | awk '{print $2}'",
+    "git diff main...HEAD --name-only | grep '\\.py$' | xargs -r ruff check --select E,F",
+    "sort logs/access.log | uniq -c | sort -rn | head -25 > /tmp/top.txt; cat /tmp/top.txt",
+)
