@@ -3,45 +3,13 @@
 from __future__ import annotations
 
 EFFECTLESS_ROLES = frozenset({"data", "pattern", "number", "format", "name"})  # not even reported
-PLAIN_ROLES = frozenset(
-    [
-        "read",
-        "stat",
-        "write",
-        "append",
-        "edit",
-        "delete",
-        "move",
-        "into",
-        "link",
-        "execute",
-        "chdir",
-        "source",
-        "target",
-        "url",
-        "host",
-        "port",
-        "listen",
-        "upload",
-        "upload-data",
-        "attr-mode",
-        "attr-owner",
-        "attr-acl",
-        "attr-flags",
-        "attr-time",
-        "attr-label",
-        "attr-value",
-        "command",
-        "module",
-        "shell",
-        "bang-shell",
-        "assign",
-        "env-name",
-        "user",
-        "package",
-        "hole",
-    ]
-)
+WRITING_ROLES = frozenset({"write", "append", "edit", "delete", "move", "into"})
+PATH_ROLES = WRITING_ROLES | {"read", "stat", "link", "execute", "chdir"}
+HOST_ROLES = frozenset({"source", "target", "url", "host", "port", "listen", "upload", "upload-data"})
+ATTRIBUTE_ROLES = frozenset(f"attr-{name}" for name in ("mode", "owner", "acl", "flags", "time", "label", "value"))
+CODE_ROLES = frozenset({"command", "module", "shell", "bang-shell", "hole"})
+NAME_ROLES = frozenset({"assign", "env-name", "user", "package"})
+PLAIN_ROLES = PATH_ROLES | HOST_ROLES | ATTRIBUTE_ROLES | CODE_ROLES | NAME_ROLES | EFFECTLESS_ROLES
 LANGUAGE_ROLES = ("code:", "script:")  # followed by a language
 TAIL_ROLES = frozenset({"command", "module"})
 REFERENCE_ROLES = frozenset({"user", "package", "host", "url"})  # `$user` …
@@ -54,7 +22,7 @@ AUTOMATIC_FLAGS = frozenset({"dashdash"})  # set by `--`; `operands-N` are other
 
 def is_role(name: str) -> bool:
     """Whether a role of the README has this name."""
-    return name in PLAIN_ROLES or name in EFFECTLESS_ROLES or is_language_role(name)
+    return name in PLAIN_ROLES or is_language_role(name)
 
 
 def is_language_role(name: str) -> bool:

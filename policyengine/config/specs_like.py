@@ -1,0 +1,74 @@
+"""Resolving `like`: a description that starts from another one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from policyengine.config.specs_schema import DescriptionSpec, OptionSpec
+
+SCALARS = (
+    "style",
+    "numeric",
+    "plus",
+    "bundled_first",
+    "operands",
+    "inherit",
+    "otherwise",
+    "effects",
+    "output",
+    "input",
+)
+
+
+def found(name: str, programs: Mapping[str, DescriptionSpec]) -> DescriptionSpec | None:
+    """Find the description called `program`, or `program subcommand …`; None where there is none."""
+    program, *words = name.split()
+    description = programs.get(program)
+    for word in words:
+        description = description and subcommand(description, word)
+    return description
+
+
+def subcommand(description: DescriptionSpec, word: str) -> DescriptionSpec | None:
+    """Find the description of a subcommand by one of its spellings."""
+    return next((inner for words, inner in description.subcommands.items() if word in words.split()), None)
+
+
+def merged(base: DescriptionSpec, own: DescriptionSpec) -> DescriptionSpec:
+    """Lay `own` over `base`: single keys replace, lists and mappings extend, a repeated spelling replaces."""
+    taken = frozenset(spellings_of(own))
+    words = frozenset(word for key in own.subcommands for word in key.split())
+    changes = {
+        name: getattr(own, name) for name in SCALARS if getattr(own, name) is not None
+    }  # literal names, see SCALARS
+    return base.model_copy(
+        update={
+            **changes,
+            "summary": own.summary,
+            "manual": own.manual,
+            "names": own.names,
+            "like": None,
+            "options": {**_without(base.options, taken), **own.options},
+            "flags": [*_remaining(base.flags, taken), *own.flags],
+            "values": [*_remaining(base.values, taken), *own.values],
+            "ignore": [*base.ignore, *own.ignore],
+            "subcommands": {**_without(base.subcommands, words), **own.subcommands},
+            "when": [*base.when, *own.when],
+            "examples": own.examples,
+        }
+    )
+
+
+def spellings_of(description: DescriptionSpec) -> list[str]:
+    """List every spelling of every option, in order of the file."""
+    return [word for key in (*description.options, *description.flags, *description.values) for word in key.split()]
+
+
+def _remaining(entries: Sequence[str], taken: frozenset[str]) -> list[str]:
+    kept = (" ".join(word for word in entry.split() if word not in taken) for entry in entries)
+    return [entry for entry in kept if entry]
+
+
+def _without(entries: Mapping[str, OptionSpec | DescriptionSpec], taken: frozenset[str]) -> dict[str, object]:
+    kept = {" ".join(word for word in key.split() if word not in taken): meaning for key, meaning in entries.items()}
+    return {key: meaning for key, meaning in kept.items() if key}
