@@ -1,6 +1,6 @@
 """The types of a decision, named in the field's terms (XACML 3.0, Cedar, NIST SP 800-162).
 
-Everything is frozen. What comes from outside is deep-frozen once, at the edge (`freeze`), and digested (`Request.digest`).
+Everything is frozen. What comes from outside is deep-frozen once, at the edge (`freeze`); `Request.digest` names it.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from functools import cached_property
@@ -18,7 +18,7 @@ from typing import TypeAlias
 from policyengine.effects import Effect, Span
 from policyengine.errors import RequestError
 
-Frozen: TypeAlias = "None | bool | int | float | str | tuple[Frozen, ...] | Mapping[str, Frozen]"
+Frozen: TypeAlias = "bool | int | float | str | tuple[Frozen, ...] | Mapping[str, Frozen] | None"
 Attributes: TypeAlias = Mapping[str, Frozen]
 EMPTY: Attributes = MappingProxyType({})
 MAX_VALUE_DEPTH = 64  # nesting of arguments and attributes; deeper is refused, never followed
@@ -129,7 +129,7 @@ class Context:
 
 @dataclass(frozen=True, kw_only=True)  # no slots: `digest` is computed once
 class Request:
-    """One question: may `principal` do `action` to `resource` with these `arguments` here and now?
+    """One question: may `principal` do `action` to `resource` with these `arguments` here and now.
 
     `arguments` is deep-frozen, or None for the exposure question (a bound over all arguments).
     """
@@ -142,15 +142,21 @@ class Request:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256, hex, over a canonical type-tagged encoding of the whole request.
+        """SHA-256, hex, over a canonical encoding of the whole request except `context.now`; computed when asked for.
 
         Raises:
             RequestError: a value has no canonical form (NaN, infinity, nesting beyond `MAX_VALUE_DEPTH`).
         """
-        digest = hashlib.sha256()
-        for chunk in _canonical(_request_value(self), 0):
-            digest.update(chunk)
-        return digest.hexdigest()
+        return digest_of(_request_value(self))
+
+    @cached_property
+    def arguments_digest(self) -> str:
+        """The same over tool and arguments alone: what an executor compares with what it is about to run.
+
+        Raises:
+            RequestError: a value has no canonical form.
+        """
+        return digest_of((self.resource.kind.value, self.resource.id, self.arguments))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +173,7 @@ class Finding:
     references: tuple[str, ...] = ()
     effect: Effect | None = None
     shadow: bool = False  # evaluated and recorded, not enforced
+    labels: frozenset[str] = frozenset()  # what the run carries from now on if the call runs (`state.Label`)
 
 
 class ObligationKind(StrEnum):
@@ -235,20 +242,40 @@ class Verdict:
     control: Control | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: `id` and `request_digest` are computed when somebody asks
 class Decision:
     """The final answer, with everything that led to it. `findings` are strictest first."""
 
-    id: str
     outcome: Outcome
     findings: tuple[Finding, ...]
     effects: tuple[Effect, ...]
     obligations: tuple[Obligation, ...] = ()
     control: Control | None = None
     grants: tuple[Grant, ...] = ()
-    request_digest: str = ""
+    request: Request | None = None  # None where what arrived could not be made a request
     policy_digest: str = ""
-    rewritten: Decision | None = field(default=None)  # the decision about the rewritten call, where there was one
+    state_version: int = 0  # of the run's state before the call
+    rewritten: Decision | None = None  # the decision about the rewritten call, where there was one
+
+    @cached_property
+    def request_digest(self) -> str:
+        """Name the request that was decided: its digest, or empty where there was none.
+
+        Raises:
+            RequestError: the request has no digest.
+        """
+        return "" if self.request is None else self.request.digest
+
+    @cached_property
+    def id(self) -> str:
+        """Name the decision: the same question to the same rules in the same state has the same answer and name.
+
+        Raises:
+            RequestError: the request has no digest.
+        """
+        rules = tuple(finding.rule for finding in self.findings)
+        later = "" if self.rewritten is None else self.rewritten.id
+        return digest_of((self.request_digest, self.policy_digest, self.state_version, int(self.outcome), rules, later))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,12 +291,15 @@ def freeze(value: object, depth: int = 0) -> Frozen:
     """Deep-copy JSON-like data into immutable form: lists become tuples, objects read-only mappings.
 
     Raises:
-        RequestError: a value is no JSON value, a key is no string, or the nesting exceeds `MAX_VALUE_DEPTH`.
+        RequestError: a value is no JSON value, a key is no string, a number is not finite, or the nesting exceeds
+            `MAX_VALUE_DEPTH`.
     """
     if depth > MAX_VALUE_DEPTH:
-        raise RequestError("request.too-deep", f"values nest deeper than {MAX_VALUE_DEPTH} levels")
-    if value is None or isinstance(value, bool | int | float | str):
+        raise _too_deep()
+    if value is None or isinstance(value, bool | int | str):
         return value
+    if isinstance(value, float):
+        return _finite(value)
     if isinstance(value, list | tuple):
         return tuple(freeze(item, depth + 1) for item in value)
     if isinstance(value, Mapping):
@@ -297,42 +327,62 @@ def _key(key: object) -> str:
 
 def _request_value(request: Request) -> Frozen:
     principal, context = request.principal, request.context
-    named: dict[str, object] = {
-        "principal": [principal.id, sorted(principal.roles), principal.attributes, principal.internal, principal.agent,
-                      list(principal.delegation)],
-        "action": request.action,
-        "resource": [request.resource.kind.value, request.resource.id],
-        "arguments": request.arguments,
-        "context": [context.scope_id, context.run_id, context.parent_run_id, context.step_id, context.thread_id,
-                    context.call_id, context.cwd, context.home, list(context.workspace),
-                    None if context.env is None else dict(context.env), context.shell.value, context.platform,
-                    context.sandbox, context.depth, sorted(context.tags), list(context.active_skills)],
-    }  # fmt: skip
-    return freeze(named)
+    return (
+        (principal.id, tuple(sorted(principal.roles)), principal.attributes, principal.internal, principal.agent,
+         principal.delegation),
+        request.action,
+        (request.resource.kind.value, request.resource.id),
+        request.arguments,
+        (context.scope_id, context.run_id, context.parent_run_id, context.step_id, context.thread_id, context.call_id,
+         context.cwd, context.home, context.workspace, context.env, context.shell.value, context.platform,
+         context.sandbox, context.depth, tuple(sorted(context.tags)), context.active_skills),
+    )  # fmt: skip
 
 
-def _canonical(value: Frozen, depth: int) -> Iterator[bytes]:
-    """Type-tagged, length-prefixed encoding: no two different values share one."""
-    if value is None or isinstance(value, bool):
-        yield {None: b"n", True: b"t", False: b"f"}[value]
+def digest_of(value: Frozen) -> str:
+    """SHA-256, hex, over a type-tagged, length-prefixed encoding: no two different values share one.
+
+    Integers and floats differ, as do 0.0 and -0.0; the order of an object's keys does not count, that of a list does.
+
+    Raises:
+        RequestError: a number is not finite, or the nesting exceeds `MAX_VALUE_DEPTH`.
+    """
+    encoded = bytearray()
+    _encode(value, encoded, -1)  # the value's own frame is no level
+    return hashlib.sha256(encoded).hexdigest()
+
+
+def _encode(value: Frozen, into: bytearray, depth: int) -> None:
+    if isinstance(value, str):
+        _tag(b"s", value.encode("utf-8", "surrogatepass"), into)
+    elif value is None or isinstance(value, bool):
+        into += {None: b"n", True: b"t", False: b"f"}[value]
     elif isinstance(value, int):
-        yield _tagged(b"i", b"%d" % value)
+        _tag(b"i", b"%x" % value, into)  # hexadecimal has no limit on digits
     elif isinstance(value, float):
-        if not math.isfinite(value):
-            raise RequestError("request.not-finite", "numbers must be finite")
-        yield b"d" + struct.pack(">d", value)
-    elif isinstance(value, str):
-        yield _tagged(b"s", value.encode("utf-8", "surrogatepass"))
+        into += b"d" + struct.pack(">d", _finite(value))
+    elif depth > MAX_VALUE_DEPTH:
+        raise _too_deep()
     elif isinstance(value, tuple):
-        yield _tagged(b"l", b"%d" % len(value))
+        into += b"l" + struct.pack(">Q", len(value))
         for item in value:
-            yield from _canonical(item, depth + 1)
+            _encode(item, into, depth + 1)
     else:
-        yield _tagged(b"o", b"%d" % len(value))
+        into += b"o" + struct.pack(">Q", len(value))
         for key in sorted(value):
-            yield from _canonical(key, depth + 1)
-            yield from _canonical(value[key], depth + 1)
+            _tag(b"s", key.encode("utf-8", "surrogatepass"), into)
+            _encode(value[key], into, depth + 1)
 
 
-def _tagged(tag: bytes, body: bytes) -> bytes:
-    return tag + struct.pack(">Q", len(body)) + body
+def _tag(tag: bytes, body: bytes, into: bytearray) -> None:
+    into += tag + struct.pack(">Q", len(body)) + body
+
+
+def _finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise RequestError("request.not-finite", "numbers must be finite")
+    return value
+
+
+def _too_deep() -> RequestError:
+    return RequestError("request.too-deep", f"values nest deeper than {MAX_VALUE_DEPTH} levels")

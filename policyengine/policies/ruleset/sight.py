@@ -1,0 +1,137 @@
+"""What a rule sees while one call is judged: its effects, and the zones of their paths and hosts here and now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
+
+from policyengine.effects import Effect
+from policyengine.model import Context
+from policyengine.policies.ruleset.globs import is_glob
+from policyengine.policies.ruleset.hosts import Hosts
+from policyengine.policies.ruleset.zones import EXCEPT, NONE, Names, Tree, certain, may_be, parts_of, possible
+
+# Zones that come from the request's context. `temp` is where POSIX systems and macOS keep temporary files.
+BUILTIN = frozenset({"workspace", "temp", "home", "cwd"})
+TEMP = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/private/var/folders", "/dev/shm")  # noqa: S108  names, not files
+PathPatterns: TypeAlias = "Mapping[str, tuple[Sequence[str], Sequence[str]]]"  # zone → patterns, exceptions
+
+
+class Zones:
+    """The named places of a rule set, made ready when they are first looked at."""
+
+    __slots__ = ("_folded", "_paths", "_tree", "hosts")
+
+    def __init__(self, paths: PathPatterns, hosts: Mapping[str, Sequence[str]]) -> None:
+        self._paths = paths
+        self._tree: Tree | None = None
+        self._folded: Tree | None = None
+        self.hosts = Hosts(hosts)
+
+    def tree(self, folds: bool) -> Tree:
+        """Give the patterns, in lower case for a file system that folds case."""
+        if folds:
+            self._folded = self._folded or Tree(
+                {name: (_lower(ins), _lower(outs)) for name, (ins, outs) in self._paths.items()}
+            )
+            return self._folded
+        self._tree = self._tree or Tree(self._paths)
+        return self._tree
+
+
+def _lower(patterns: Sequence[str]) -> list[str]:
+    return [pattern.lower() for pattern in patterns]
+
+
+class Surroundings(NamedTuple):
+    """Directories that zones depend on: the home directory, and the built-in zones' roots with their names."""
+
+    home: tuple[str, ...]
+    roots: tuple[tuple[str, str], ...]
+
+
+@lru_cache(maxsize=64)
+def surroundings(home: str, cwd: str, workspace: tuple[str, ...], folds: bool) -> Surroundings:
+    """Name the directories of a context; hosts send the same few with every request."""
+    named = [(root, "workspace") for root in workspace]
+    named += [(home, "home"), (cwd, "cwd"), *((root, "temp") for root in TEMP)]
+    cased = [(_normal(root.lower() if folds else root), name) for root, name in named if root]
+    return Surroundings(tuple(parts_of(home.lower() if folds else home)), tuple(cased))
+
+
+def _normal(root: str) -> str:
+    return "/" + "/".join(parts_of(root))
+
+
+class Sight:
+    """One call as rules see it. Zones of a path are looked up once for each call."""
+
+    __slots__ = ("_context", "_found", "_known", "_zones", "effects")
+
+    def __init__(self, zones: Callable[[], Zones], context: Context, effects: Sequence[Effect]) -> None:
+        self.effects = effects
+        self._zones = zones
+        self._context = context
+        self._known: dict[tuple[str, bool, bool], tuple[Names, Names]] = {}
+        self._found: dict[Callable[[Sight], list[Effect]], list[Effect]] = {}
+
+    def once(self, search: Callable[[Sight], list[Effect]]) -> list[Effect]:
+        """Give the answer of a search among the effects, which is done once in a call."""
+        found = self._found.get(search)
+        if found is None:
+            found = self._found[search] = search(self)
+        return found
+
+    def hosts(self, host: str) -> Names:
+        """Name the zones of a host."""
+        return self._zones().hosts.zones_of(host)
+
+    def inside(self, path: str, unknown: bool, glob: bool) -> Names:
+        """Name the zones in which everything lies that the path may name."""
+        return self._places(path, unknown, glob)[0]
+
+    def touched(self, path: str, unknown: bool, glob: bool) -> Names:
+        """Name the zones to which something belongs that the path may name."""
+        return self._places(path, unknown, glob)[1]
+
+    def _places(self, path: str, unknown: bool, glob: bool) -> tuple[Names, Names]:
+        key = (path, unknown, glob)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._look_up(path, unknown, glob and is_glob(path))
+        return known
+
+    def _look_up(self, path: str, unknown: bool, glob: bool) -> tuple[Names, Names]:
+        if path[:1] != "/":
+            return NONE, NONE
+        context, folds = self._context, self._context.platform == "darwin"
+        around = surroundings(context.home, context.cwd, context.workspace, folds)
+        if folds:
+            path = path.lower()
+        if unknown:
+            path = path[: path.rindex("/") + 1]
+        parts = parts_of(path)
+        starts = self._zones().tree(folds).starts(parts, around.home)
+        sure = certain(starts, parts, whole=not unknown)
+        for root, name in around.roots:
+            if path.startswith(root) and _lies_in(path, root, unknown):
+                sure.add(name)
+        if not glob or unknown:
+            names = frozenset(zone for zone in sure if EXCEPT + zone not in sure)
+            return names, names
+        perhaps = possible(starts, parts) | sure
+        perhaps.update(name for root, name in around.roots if _may_lie_in(parts, parts_of(root)))
+        inside = frozenset(zone for zone in sure if EXCEPT + zone not in perhaps)
+        return inside, frozenset(zone for zone in perhaps if EXCEPT + zone not in sure)
+
+
+def _lies_in(path: str, root: str, unknown: bool) -> bool:
+    """Whether a path that begins with a directory's is in it; an unknown one has to lead into it for certain."""
+    if len(path) == len(root):
+        return not unknown or root == "/"
+    return root == "/" or path[len(root)] == "/"
+
+
+def _may_lie_in(parts: Sequence[str], wanted: Sequence[str]) -> bool:
+    return len(parts) >= len(wanted) and all(map(may_be, parts, wanted))

@@ -1,0 +1,208 @@
+"""Which named zones a path belongs to: every pattern of every zone in one tree, walked once for each path.
+
+A pattern is a glob over absolute paths: `*`, `?` within one component, `**` any number of them. `D/**` is what lies
+below D, not D. A leading `~` is the home directory of the request and everybody's (`/home/*`, `/Users/*`, `/root`).
+The walk is a set of states moved along the components, so it costs their number, whatever the path looks like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from policyengine.policies.ruleset.globs import Test, glob_test, is_glob, loosened, meets
+
+Names: TypeAlias = frozenset[str]
+NONE: Names = frozenset()
+EVERYBODY = (("home", "*"), ("Users", "*"), ("users", "*"), ("root",), ("var", "root"))  # where home directories are
+EXCEPT = "!"  # before a zone's name: the pattern takes paths out of it
+MAX_GLOBS = 32  # components of one path with globs that are followed; from there on it may name anything below
+
+
+class Wild(NamedTuple):
+    """A component pattern with stars, and what follows it."""
+
+    pattern: str
+    test: Test
+    node: Node
+
+
+class Node:
+    """A component of patterns: what may follow, and the zones of the patterns that end here.
+
+    Components with stars are kept by how they begin (`heads`) or else end (`tails`), so that one comparison with all
+    the beginnings and one with all the endings says that none matches.
+    """
+
+    __slots__ = ("below", "deep", "exact", "heads", "literal", "tails", "wild")
+
+    def __init__(self) -> None:
+        self.literal: dict[str, Node] = {}
+        self.wild: list[Wild] = []
+        self.heads: tuple[str, ...] = ()
+        self.tails: tuple[str, ...] = ()
+        self.deep: Node | None = None  # what follows `**/`
+        self.exact: set[str] = set()
+        self.below: set[str] = set()  # of patterns that end in `/**` here
+
+    def add(self, parts: Sequence[str], zone: str) -> None:
+        """Insert the rest of a pattern."""
+        node = self
+        for index, part in enumerate(parts):
+            if part == "**" and index == len(parts) - 1:
+                node.below.add(zone)
+                return
+            node = node._child(part)
+        node.exact.add(zone)
+
+    def _child(self, part: str) -> Node:
+        if part == "**":
+            self.deep = self.deep or Node()
+            return self.deep
+        if not is_glob(part):
+            return self.literal.setdefault(part, Node())
+        for wild in self.wild:
+            if wild.pattern == part:
+                return wild.node
+        return self._add_wild(part)
+
+    def _add_wild(self, part: str) -> Node:
+        self.wild.append(Wild(part, glob_test(part), Node()))
+        simple = part.replace("?", "*")
+        head, tail = simple.partition("*")[0], simple.rpartition("*")[2]
+        if head:
+            self.heads += (head,)
+        else:
+            self.tails += (tail,)
+        return self.wild[-1].node
+
+    def everything(self) -> Iterator[Node]:
+        """Visit the node and all that follow it."""
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting += node.literal.values()
+            waiting += (wild.node for wild in node.wild)
+            if node.deep:
+                waiting.append(node.deep)
+
+
+class Tree:
+    """The patterns of all zones: `root` from `/`, `home` from a home directory."""
+
+    __slots__ = ("home", "root")
+
+    def __init__(self, zones: Mapping[str, tuple[Iterable[str], Iterable[str]]]) -> None:
+        self.root = Node()
+        self.home = Node()
+        for zone, (patterns, exceptions) in zones.items():
+            for pattern in patterns:
+                self._add(pattern, zone)
+            for pattern in exceptions:
+                self._add(pattern, EXCEPT + zone)
+
+    def _add(self, pattern: str, zone: str) -> None:
+        parts = parts_of(pattern)
+        if parts[:1] == ["~"]:
+            self.home.add(parts[1:], zone)
+        else:
+            self.root.add(parts, zone)
+
+    def starts(self, parts: Sequence[str], home: Sequence[str]) -> list[tuple[Node, int]]:
+        """From which node to walk at which component: the root, and every home directory that the path is in."""
+        lengths = {len(start) for start in (*EVERYBODY, home) if start and _may_begin(parts, start)}
+        return [(self.root, 0), *((self.home, length) for length in lengths)]
+
+
+def parts_of(path: str) -> list[str]:
+    """Split a path or pattern into its components."""
+    return [part for part in path.split("/") if part]
+
+
+def _may_begin(parts: Sequence[str], start: Sequence[str]) -> bool:
+    return len(parts) >= len(start) and may_be(parts[0], start[0]) and all(map(may_be, parts, start))
+
+
+def may_be(have: str, want: str) -> bool:
+    """Whether a component, literal or glob, may be this name (`*`: any)."""
+    return want in (have, "*") or (is_glob(have) and may_name(have, want))
+
+
+def may_name(segment: str, name: str) -> bool:
+    """Whether a shell's glob may name this; a leading dot is only named by a dot (bash manual 3.5.8, dotglob off)."""
+    if name[:1] == "." and segment[0] in "*?[":
+        return False
+    return meets(loosened(segment), name) if is_glob(name) else glob_test(loosened(segment))(name)
+
+
+def certain(starts: Iterable[tuple[Node, int]], parts: Sequence[str], *, whole: bool) -> set[str]:
+    """Zones in which everything lies that these components, taken as text, name; not `whole`: what lies below them."""
+    found: set[str] = set()
+    for start, first in starts:
+        active = [start]
+        deep = [start.deep] if start.deep else []
+        for part in parts[first:]:
+            active = _text_step(active + deep if deep else active, part, found)
+            deep += [node.deep for node in active if node.deep]
+        for node in active:
+            found |= node.exact if whole else node.below
+    return found
+
+
+def _text_step(active: Sequence[Node], part: str, found: set[str]) -> list[Node]:
+    after = []
+    for node in active:
+        if node.below:
+            found |= node.below
+        child = node.literal.get(part)
+        if child is not None:
+            after.append(child)
+        if node.wild and (part.endswith(node.tails) or part.startswith(node.heads)):
+            after += [wild.node for wild in node.wild if wild.test(part) and _covers(wild.pattern, part)]
+    return after
+
+
+def _covers(pattern: str, part: str) -> bool:
+    """Whether a pattern that matches a component's text also covers all that this names when it is a glob."""
+    return "?" not in pattern or pattern == part or not is_glob(part)
+
+
+def possible(starts: Iterable[tuple[Node, int]], parts: Sequence[str]) -> set[str]:
+    """Zones that hold something which these components, some of them globs, may name.
+
+    A component that is nothing but stars does not name the beginning of a pattern that floats (`**/x`): `cat *` reads a
+    directory, as `grep -r` does, and does not point at the keys that may be in it. `D/*` names all of D, so D as well.
+    """
+    parts = _bounded(parts)
+    found: set[str] = set()
+    last = len(parts) - 1
+    for start, first in starts:
+        active = [start]
+        deep = [start.deep] if start.deep else []
+        for index in range(first, len(parts)):
+            if index == last and not parts[index].strip("*"):
+                found.update(*(node.exact for node in active))
+            active = _glob_step(active, deep, parts[index], found)
+            deep += [node.deep for node in active if node.deep]
+        found.update(*(node.exact for node in active))
+    return found
+
+
+def _bounded(parts: Sequence[str]) -> Sequence[str]:
+    globs = [index for index, part in enumerate(parts) if is_glob(part)]
+    return parts if len(globs) <= MAX_GLOBS else [*parts[: globs[MAX_GLOBS]], "**"]
+
+
+def _glob_step(active: Sequence[Node], deep: Sequence[Node], part: str, found: set[str]) -> list[Node]:
+    if not is_glob(part):
+        return _text_step([*active, *deep], part, found)
+    nodes = [*active, *deep] if part.strip("*") else active
+    found.update(*(node.below for node in nodes))
+    if part == "**":
+        return list({id(after): after for node in active for after in node.everything()}.values())
+    after = []
+    for node in nodes:
+        after += [child for name, child in node.literal.items() if may_name(part, name)]
+        after += [wild.node for wild in node.wild if may_name(part, wild.pattern)]
+    return after
