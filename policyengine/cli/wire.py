@@ -246,7 +246,7 @@ def refusal(error: RequestError) -> Decision:
         severity=Severity.HIGH,
         instead="Send arguments that the tool can take.",
     )
-    return Decision(id="", outcome=Outcome.DENY, findings=(finding,), effects=())
+    return Decision(outcome=Outcome.DENY, findings=(finding,), effects=())
 
 
 def decision_json(identity: str | None, decision: Decision, micros: float) -> Json:

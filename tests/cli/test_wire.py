@@ -113,7 +113,6 @@ def test_a_decision_has_every_documented_field() -> None:
         shadow=True,
     )
     decision = Decision(
-        id="d",
         outcome=Outcome.ASK,
         findings=(finding,),
         effects=(FileWrite("/a", taint=frozenset({Taint.SECRET, Taint.FETCHED}), span=(1, 2)),),
