@@ -40,7 +40,7 @@ def _parser() -> _Parser:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and stop")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, (summary, add) in _COMMANDS.items():
+    for name, (summary, add) in COMMANDS.items():
         add(commands.add_parser(name, help=summary, description=summary, allow_abbrev=False))
     return parser
 
@@ -102,7 +102,7 @@ def _hook(parser: argparse.ArgumentParser) -> None:
     _policy(parser)
 
 
-_COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
+COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "check": ("Judge one shell command: exit 0 allow, 1 ask, 2 deny.", _command),
     "explain": ("Show how a shell command is read, what it would do, and which rules say what.", _command),
     "decide": ("Judge JSON requests, one a line, from standard input.", _policy),
