@@ -30,7 +30,7 @@ def _finding(rule: str, outcome: Outcome, **more: Any) -> Finding:
 
 
 def _decision(outcome: Outcome, *findings: Finding, **more: Any) -> Decision:
-    return Decision(id="d", outcome=outcome, findings=findings, effects=(), **more)
+    return Decision(outcome=outcome, findings=findings, effects=(), **more)
 
 
 def _said(answer: dict[str, object]) -> tuple[str, str]:
