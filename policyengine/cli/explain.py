@@ -59,7 +59,7 @@ def tree_of(text: str) -> tuple[list[Branch], str]:
         if fields is None:
             pending.extend((child, depth) for child in reversed(current) if isinstance(child, tuple))  # type: ignore[call-overload]
         elif not isinstance(current, HIDDEN):
-            start, end = current.start, current.end  # type: ignore[attr-defined]  every node has both
+            start, end = current[-2:]  # type: ignore[index]  # as every node does
             del holders[depth:]
             if isinstance(current, Script):
                 _clear(found, holders)

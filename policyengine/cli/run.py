@@ -41,7 +41,7 @@ def _command(words: list[str]) -> int:
     if sys.stdout is None:  # the descriptor is closed: nobody could read an answer
         raise BrokenPipeError
     # A terminal that cannot show a character gets its escape, not a crash.
-    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  always a TextIOWrapper outside of tests
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # always a TextIOWrapper outside of tests
     room = importlib.import_module(f"policyengine.cli.{options.command}")
     return int(room.run(options))
 
