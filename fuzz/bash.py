@@ -1,0 +1,219 @@
+"""Real bash, contained: what does it accept, and which commands does it execute?
+
+A *server* is one bash in fresh user-visible namespaces (mount, process, network, IPC), a root directory that holds bash
+and its libraries and nothing else, an unprivileged user, and limits on time, memory, files and processes. It reads a
+batch of scripts and forks a subshell for each: syntax alone with extglob off, then on, then two executions under
+different assignments of exit statuses. The command words of scripts are *markers*, a letter and a number (`m7`): shell functions in the
+first execution, unknown commands handled by `command_not_found_handle` in the second, and both take their exit status
+from a bit of the assignment, so that a run can be repeated.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import secrets
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from fuzz.trace import Run, commands, split
+
+MARKERS = 60  # exit statuses are bits of a 60-bit assignment; more markers share bits
+STALL_SECONDS = 12.0  # without progress for so long, the server is ended and its script counts as timed out
+USER = 61234  # no account; limits on processes count per user
+TRACE_BYTES = 16 << 20
+
+# `$1` is the nonce, `$2` the seed of the first assignment, `$3` that of the second. `wait --` is ours, and only ours: scripts write `wait`.
+_SERVER = r"""
+__nonce=$1 __one=$2 __two=$3 __names=
+shopt -u extglob expand_aliases
+for __i in {0..59}; do for __l in m e v; do
+  eval "$__l$__i() ((__S>>$__i&1))"
+  __names+=" $__l$__i"
+done; done
+command_not_found_handle() ((__S>>${1//[^0-9]/}%60&1))
+FUNCNEST=40
+exec 60>>/log/trace
+BASH_XTRACEFD=60
+mapfile -d '' -t __s </log/batch
+for __i in "${!__s[@]}"; do
+  __t=${__s[__i]}
+  ( eval "set -n
+$__t" )
+  builtin printf '%s:%s:=%s\n' "$__nonce" "n$__i" $? >&60
+  if [[ $__t == *[?*+@!]\(* ]]; then
+    ( shopt -s extglob; eval "set -n
+$__t" )
+    builtin printf '%s:%s:=%s\n' "$__nonce" "x$__i" $? >&60
+  fi
+  ( cd "/w/a$__i" && PS4="+$__nonce:a$__i: " __S=$__one && set -Tx && eval "$__t"; wait -- )
+  builtin printf '%s:%s:=%s\n' "$__nonce" "a$__i" $? >&60
+  ( cd "/w/b$__i" && unset -f $__names && PS4="+$__nonce:b$__i: " __S=$__two && set -Tx && eval "$__t"; wait -- )
+  builtin printf '%s:%s:=%s\n' "$__nonce" "b$__i" $? >&60
+done
+"""
+
+
+class Observation(NamedTuple):
+    """What bash made of one script. `valid` is `bash -n`, `valid_extglob` the same with `-O extglob`; both as a shell that
+    reads a file or standard input would judge. `runs` are the two executions."""
+
+    valid: bool
+    valid_extglob: bool
+    runs: tuple[Run, Run]
+
+    @property
+    def executed(self) -> frozenset[tuple[str, ...]]:
+        """The words of every command that ran in either execution."""
+        return frozenset(words for run in self.runs for words in run.executed)
+
+
+def missing() -> str:
+    """Why this machine cannot contain bash, or an empty string."""
+    for program in ("bash", "unshare", "ldd"):
+        if shutil.which(program) is None:
+            return f"no `{program}` here"
+    if os.geteuid() != 0:
+        return "needs root for namespaces and a root directory of its own"
+    try:
+        with Sandbox() as sandbox:
+            observation = sandbox.observe(["m1 a"], seed=1)[0]
+    except OSError as error:
+        return f"cannot make namespaces: {error}"
+    return "" if ("m1", "a") in observation.executed else "cannot make namespaces"
+
+
+class Sandbox:
+    """A root directory with bash in it, kept for many batches; a context manager that removes it."""
+
+    def __init__(self) -> None:
+        base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        self.root = Path(tempfile.mkdtemp(prefix="fuzz-bash-", dir=base))
+        self.root.chmod(0o755)
+        for name in ("bin", "dev", "proc", "log", "w"):
+            (self.root / name).mkdir()
+        install(self.root, "bash")
+        (self.root / "dev/fd").symlink_to("/proc/self/fd")
+        (self.root / "bin/server").write_text(_SERVER)
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def observe(self, scripts: Sequence[str], seed: int) -> list[Observation]:
+        """What bash makes of each script. A script that stalls the server is cut off, and the rest run in a new one."""
+        found: list[Observation] = []
+        while len(found) < len(scripts):
+            found += self._batch(scripts[len(found) :], seed)
+        return found
+
+    def _batch(self, scripts: Sequence[str], seed: int) -> list[Observation]:
+        nonce = secrets.token_hex(6)
+        self._lay_out(scripts)
+        ended = self._serve([nonce, *(str(part) for part in assignments(seed))])
+        trace = (self.root / "log/trace").read_bytes().decode("utf-8", "replace")
+        lines, statuses = split(trace, nonce)
+        done = len(scripts) if ended else _finished(statuses, len(scripts)) + 1
+        return [_observation(lines, statuses, index) for index in range(min(done, len(scripts)))]
+
+    def _lay_out(self, scripts: Sequence[str]) -> None:
+        """Empty the working directories and write the batch."""
+        shutil.rmtree(self.root / "w")
+        (self.root / "w").mkdir()
+        for index in range(len(scripts)):
+            for run in "ab":
+                place = f"{self.root}/w/{run}{index}"
+                os.mkdir(place)
+                os.chown(place, USER, USER)
+        (self.root / "log/batch").write_bytes(b"".join(text.encode("utf-8", "replace") + b"\0" for text in scripts))
+        (self.root / "log/trace").write_bytes(b"")
+        os.chown(self.root / "log/trace", USER, USER)
+
+    def _serve(self, arguments: list[str]) -> bool:
+        """Run one server to its end; false if it had to be ended for lack of progress."""
+        trace = self.root / "log/trace"
+        server = contained(self.root, ["/bin/bash", "--noprofile", "--norc", "/bin/server", *arguments])
+        size, since = -1, time.monotonic()
+        while True:
+            try:
+                server.wait(timeout=0.5)
+            except subprocess.TimeoutExpired:
+                now = trace.stat().st_size
+                if now != size:
+                    size, since = now, time.monotonic()
+                elif time.monotonic() - since > STALL_SECONDS:
+                    server.kill()
+                    server.wait()
+                    return False
+            else:
+                return server.returncode == 0
+
+
+def install(root: Path, *programs: str) -> None:
+    """Copy programs and the libraries they load into `root`: programs to `/bin`, libraries where they were."""
+    for program in programs:
+        source = shutil.which(program)
+        if source is None:
+            raise FileNotFoundError(f"no `{program}` here")
+        shutil.copy(source, root / "bin" / program)
+        listing = subprocess.run(["ldd", source], capture_output=True, text=True, check=False).stdout
+        for library in (word for word in listing.split() if word.startswith("/")):
+            target = root / library.lstrip("/")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(library, target)
+
+
+def contained(root: Path, command: list[str]) -> subprocess.Popen[bytes]:
+    """Start a program inside `root` in namespaces of its own, without network, as nobody, with limits."""
+    unshare = [str(shutil.which("unshare")), "--mount", "--net", "--ipc", "--uts", "--pid", "--fork", "--kill-child", f"--root={root}"]
+    unshare += ["--mount-proc", f"--setuid={USER}", f"--setgid={USER}", "--wd=/", "--"]
+    return subprocess.Popen(
+        [*unshare, *command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={"PATH": "/nonexistent", "LC_ALL": "C.UTF-8", "HOME": "/w"},
+        preexec_fn=_limit,
+        close_fds=True,
+    )
+
+
+def _limit() -> None:
+    for what, most in (
+        (resource.RLIMIT_CPU, 120),
+        (resource.RLIMIT_FSIZE, TRACE_BYTES),
+        (resource.RLIMIT_NPROC, 150),
+        (resource.RLIMIT_AS, 1 << 30),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(what, (most, most))
+
+
+def assignments(seed: int) -> tuple[int, int]:
+    """Two complementary assignments of exit statuses: what fails in the first run succeeds in the second."""
+    first = random.Random(seed).getrandbits(MARKERS)
+    return first, ~first & (1 << MARKERS) - 1
+
+
+def _finished(statuses: dict[str, int], count: int) -> int:
+    """How many scripts, from the first, ended both of their runs."""
+    return next((index for index in range(count) if f"b{index}" not in statuses), count)
+
+
+def _observation(lines: dict[str, list[str]], statuses: dict[str, int], index: int) -> Observation:
+    runs = [Run(_executed(lines.get(f"{run}{index}", [])), statuses.get(f"{run}{index}")) for run in "ab"]
+    valid = statuses.get(f"n{index}") == 0
+    return Observation(valid, statuses.get(f"x{index}", statuses.get(f"n{index}")) == 0, (runs[0], runs[1]))
+
+
+def _executed(lines: list[str]) -> tuple[tuple[str, ...], ...]:
+    """The commands of one run, without the `eval` that started it and the `wait` that ended it."""
+    return tuple(words for words in commands(lines[1:]) if words != ("wait", "--"))

@@ -1,0 +1,133 @@
+"""The laws that a reader's view of a text must keep, given what bash made of it.
+
+1. *Nothing missed*: every command that bash executed was reported, with the same words where they are static. Rejecting
+   a text that bash runs misses everything in it.
+2. *Nothing invented*: no marker that is data, or code only for `eval` and its kind, is reported as a command.
+3. *Same language*: accepted exactly if `bash -n` accepts, with extended globs off and on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from fuzz.bash import Observation
+from fuzz.reading import Reading, Reported
+from fuzz.trace import Run
+
+_NOT_COMMANDS = re.compile(r"[dev]\d+$")
+_MARKER = re.compile(r"(m|f)\d+(-a\.b)?$|al\d+$")
+_DEFERRED = re.compile(r"\b(eval|trap|alias|source|PROMPT_COMMAND|complete|bind|bash|sh)\b|(^|[\s;&|(])\. |@P\}|-C ")
+_DECLARING = frozenset({"declare", "typeset", "local", "export", "readonly"})
+# Command words other than markers that the grammar writes.
+KNOWN_NAMES = _DECLARING | frozenset(
+    ": true echo printf test [ let read mapfile command builtin exec unset shift wait cd set shopt alias trap eval break"
+    " continue return exit".split()
+)
+
+
+class Finding(NamedTuple):
+    """One broken law. `law` is `missed`, `invented`, `rejects`, `accepts`, `crash`, `span` or `split`."""
+
+    law: str
+    detail: str
+
+
+class Case(NamedTuple):
+    """A text to check. `commands` are the markers known to be commands, or None where the text is not the grammar's own."""
+
+    text: str
+    extglob: bool
+    commands: frozenset[str] | None
+
+
+def check(case: Case, seen: Observation, plain: Reading, extended: Reading) -> list[Finding]:
+    """Every broken law. `plain` and `extended` are the readings with extended globs off and on."""
+    reading = extended if case.extglob else plain
+    found = [Finding("crash", reading.crashed)] if reading.crashed else []
+    found += _language(seen, plain, extended)
+    valid = seen.valid_extglob if case.extglob else seen.valid
+    if not reading.accepted or not valid:
+        return found
+    found += _missed(case, seen.runs, reading.commands)
+    found += _spans(case.text, reading.commands)
+    if case.commands is not None:
+        found += _invented(reading.commands)
+        found += _unreported(case.commands, reading.commands)
+    return found
+
+
+def _language(seen: Observation, plain: Reading, extended: Reading) -> Iterator[Finding]:
+    """Law 3. What stalled the server has no exit status and is not judged."""
+    if seen.runs[1].status is None:
+        return
+    for name, valid, reading in (("off", seen.valid, plain), ("on", seen.valid_extglob, extended)):
+        if valid and reading.error:
+            yield Finding("rejects", f"extglob {name}: {reading.error}")
+        elif not valid and reading.accepted:
+            yield Finding("accepts", f"extglob {name}")
+
+
+def _missed(case: Case, runs: tuple[Run, Run], commands: tuple[Reported, ...]) -> Iterator[Finding]:
+    """Law 1."""
+    if case.commands is None and _DEFERRED.search(case.text):
+        return
+    reported = _by_name(commands)
+    for words in {words for run in runs for words in run.executed}:
+        deferred = case.commands is not None and words[0][0:1] == "e" and _NOT_COMMANDS.match(words[0])
+        if not deferred and not any(_same(words, one.words) for one in reported.get(words[0], ()) + reported[None]):
+            yield Finding("missed", " ".join(words)[:200])
+
+
+def _by_name(commands: tuple[Reported, ...]) -> dict[str | None, tuple[Reported, ...]]:
+    """Reported commands by static command word; under None those whose command word is not static."""
+    found: dict[str | None, list[Reported]] = {None: []}
+    for command in commands:
+        if command.words:
+            found.setdefault(command.words[0], []).append(command)
+    return {name: tuple(several) for name, several in found.items()}
+
+
+def _same(executed: tuple[str, ...], reported: tuple[str | None, ...]) -> bool:
+    """Whether executed words can come from reported ones: a word that is not static stands for any number of words."""
+    if reported[0] in _DECLARING:
+        return executed[0] == reported[0]
+    if None not in reported:
+        return executed == reported
+    possible = {0}  # how many executed words the reported ones so far can account for
+    for word in reported:
+        if word is None:
+            possible = set(range(min(possible), len(executed) + 1))
+        else:
+            possible = {at + 1 for at in possible if at < len(executed) and executed[at] == word}
+        if not possible:
+            return False
+    return len(executed) in possible
+
+
+def _spans(text: str, commands: tuple[Reported, ...]) -> Iterator[Finding]:
+    """Spans lie inside the text, and a command word that is written plainly stands where it is said to stand."""
+    for command in commands:
+        if not 0 <= command.start <= command.name_start <= command.name_end <= len(text) or command.end > len(text):
+            yield Finding("span", f"{command} of {len(text)}")
+        elif command.words and command.words[0] is not None:
+            written = text[command.name_start : command.name_end]
+            if written.isalnum() and written != command.words[0]:
+                yield Finding("span", f"{command.words[0]} stands at {written!r}")
+
+
+def _invented(commands: tuple[Reported, ...]) -> Iterator[Finding]:
+    """Law 2."""
+    for name in {command.words[0] for command in commands if command.words and command.words[0] is not None}:
+        if _NOT_COMMANDS.match(name):
+            yield Finding("invented", name)
+        elif not _MARKER.match(name) and name not in KNOWN_NAMES:
+            yield Finding("invented", f"unknown {name[:100]!r}")
+
+
+def _unreported(known: frozenset[str], commands: tuple[Reported, ...]) -> Iterator[Finding]:
+    """Commands that the grammar knows of and the reader does not, executed or not: dead code counts."""
+    missing = known - {command.words[0] for command in commands if command.words}
+    if missing:
+        yield Finding("missed", f"unreported {' '.join(sorted(missing))}")

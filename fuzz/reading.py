@@ -1,0 +1,53 @@
+"""What a reader says of a text, reduced to what the oracles compare; and our reader put in those terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from policyengine.errors import ParseError
+from policyengine.shell import parse
+from policyengine.shell.nodes import SimpleCommand
+
+
+class Reported(NamedTuple):
+    """One reported simple command: its words (None where not static), span, and the span of its command word."""
+
+    words: tuple[str | None, ...]
+    start: int
+    end: int
+    name_start: int
+    name_end: int
+
+
+class Reading(NamedTuple):
+    """The reported commands, or why the text was rejected. `crashed` names an exception that is no ParseError."""
+
+    commands: tuple[Reported, ...] = ()
+    error: str = ""
+    crashed: str = ""
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the text was read."""
+        return not self.error and not self.crashed
+
+
+Reader = Callable[[str, bool], Reading]
+
+
+def read(text: str, extglob: bool) -> Reading:
+    """Our reader's view, in the bash dialect."""
+    try:
+        commands = tuple(parse(text, extglob=extglob).commands())
+        return Reading(tuple(_reported(command) for command in commands))
+    except ParseError as error:
+        return Reading(error=str(error))
+    except Exception as error:  # any other exception is a finding, whatever it is
+        return Reading(crashed=f"{type(error).__name__}: {error}"[:200])
+
+
+def _reported(command: SimpleCommand) -> Reported:
+    words = tuple(word.static for word in command.words)
+    first = command.words[0] if command.words else command
+    return Reported(words, command.start, command.end, first.start, first.end)
