@@ -128,6 +128,7 @@ class _Reader:
 
 def _compiled(outer: tuple[DescriptionSpec, ...], spec: DescriptionSpec, reader: _Reader, place: Place) -> Compiled:
     whole = reader.resolved(spec, outer[-1] if outer else None, place)
+    whole = _with_outer_options(whole, outer, reader.document, place)
     path = (*outer, whole)
     check(spec, context_of(path), reader.document, place)
     names = context_of(path).options
@@ -143,8 +144,27 @@ def _compiled(outer: tuple[DescriptionSpec, ...], spec: DescriptionSpec, reader:
     return compiled
 
 
+def _with_outer_options(
+    spec: DescriptionSpec, outer: tuple[DescriptionSpec, ...], document: Document, place: Place
+) -> DescriptionSpec:
+    """Give options that are `like` an outer one its meaning."""
+    if all(option.like is None for option in spec.options.values()):
+        return spec
+    meanings = {word: option for one in outer for words, option in one.options.items() for word in words.split()}
+    options = {}
+    for words, option in spec.options.items():
+        if option.like is not None and option.like not in meanings:
+            raise document.error(
+                f"`like: {option.like}` leads nowhere",
+                (*place, "options", words, "like"),
+                expected="an option of an outer description",
+            )
+        options[words] = option if option.like is None else meanings[option.like]
+    return spec.model_copy(update={"options": options})
+
+
 def _own(spec: DescriptionSpec, names: Mapping[str, str]) -> Compiled:
-    switches = {"n": spec.numeric, "p": spec.plus, "b": spec.bundled_first, "i": spec.inherit}
+    switches = {"n": spec.numeric, "p": spec.plus, "b": spec.bundled_first, "i": spec.inherit, "-": spec.negatable}
     return _stated(
         {
             "y": spec.style if spec.style != "gnu" else None,
@@ -178,6 +198,7 @@ def _option(option: OptionSpec, names: Mapping[str, str]) -> Json:
             if option.keys is not None
             else None,
             "d": option.split or None,
+            "b": option.before or None,
             ".": 1 if option.stop else None,
             "1": 1 if option.first else None,
             "w": option.where if option.where != "here" else None,

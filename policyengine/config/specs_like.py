@@ -11,6 +11,7 @@ SCALARS = (
     "numeric",
     "plus",
     "bundled_first",
+    "negatable",
     "operands",
     "inherit",
     "otherwise",

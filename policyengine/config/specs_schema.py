@@ -50,6 +50,8 @@ class OptionSpec(Schema):
     until: Annotated[Words, BeforeValidator(_listed)] = Field(default=[])
     keys: dict[str, Annotated[OptionSpec, BeforeValidator(_role)]] | None = None
     split: str = ""
+    before: str = ""
+    like: str | None = None
     stop: bool = False
     first: bool = False
     where: WhereName = "here"
@@ -92,6 +94,7 @@ class DescriptionSpec(Schema):
     numeric: bool | None = None
     plus: bool | None = None
     bundled_first: bool | None = None
+    negatable: bool | None = None
     ignore: Words = Field(default=[])
     operands: Annotated[list[OperandSpec], BeforeValidator(_operands)] | None = None
     subcommands: dict[str, Annotated[DescriptionSpec, BeforeValidator(_empty)]] = Field(default={})

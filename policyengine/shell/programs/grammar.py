@@ -3,7 +3,8 @@
 The compiled form is plain JSON with short keys, written by `policyengine.config.specs` and stored in bundles. Keys of a
 description: `o` options by their spellings, `f` flags and `v` plain values as one text of spellings, `p` operands,
 `s` subcommands by their spellings, `x` the description of other subcommands, `t` effect templates, `w` overlays,
-`y` style, `c` switches (`n` numeric, `p` plus, `b` bundled first, `i` inherit), `g` ignored words, `out`, `in`.
+`y` style, `c` switches (`n` numeric, `p` plus, `b` bundled first, `i` inherit, `-` negatable), `g` ignored words,
+`out` and `in`.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ class Option(NamedTuple):
     until: frozenset[str] = frozenset()
     keys: Keys | None = None
     split: str = ""
+    before: str = ""
     stop: bool = False
     first: bool = False
     where: Where = Where.HERE
@@ -134,6 +136,7 @@ class Program:
         "inherit",
         "input",
         "name",
+        "negatable",
         "numeric",
         "operands",
         "options",
@@ -155,6 +158,7 @@ class Program:
         switches = compiled.get("c", "")
         self.numeric, self.plus = "n" in switches, "p" in switches
         self.bundled_first, self.inherit = "b" in switches, "i" in switches
+        self.negatable = "-" in switches
         self.ignore = frozenset(compiled.get("g", ()))
         default = () if self.style == "keyvalue" else ANY_DATA
         self.operands = decode_operands(compiled["p"]) if "p" in compiled else default
@@ -232,6 +236,7 @@ def _option(name: str, compiled: str | Compiled) -> Option:
         until=frozenset(compiled.get("u", ())),
         keys=_keys(compiled["k"]) if "k" in compiled else None,
         split=compiled.get("d", ""),
+        before=compiled.get("b", ""),
         stop="." in compiled,
         first="1" in compiled,
         where=Where(compiled.get("w", "here")),

@@ -13,6 +13,7 @@ from policyengine.shell.programs.templates import Found, drafts_of, values_of
 from policyengine.shell.programs.vocabulary import EFFECTLESS_ROLES, is_role
 from policyengine.shell.values import Value
 
+BARE = "bare"  # set while the overlays of a program are tried that was given no subcommand
 ADDED_INPUT = "arguments"  # the `input` of xargs and its like
 
 
@@ -135,6 +136,8 @@ def _streams(path: Sequence[Program], overlays: Sequence[Overlay]) -> tuple[str,
 def _holding(scan: Scanned) -> list[Overlay]:
     holding = []
     for program in scan.path:
+        if program.subcommands and program is scan.path[-1]:
+            scan.flags.add(BARE)
         for overlay in program.overlays:
             if _holds(overlay.condition, scan):
                 holding.append(overlay)

@@ -58,7 +58,7 @@ class Scan:
         self.tails: list[Tail] = []
         self.drafts: list[Draft] = []
         self.flags: set[str] = set()
-        self.given: dict[str, Value] = {}  # the last value of each option
+        self.given: dict[str, list[Value]] = {}  # the values of each option
         self.roles: dict[str, list[Value]] = {}  # values by role, for `$user` and the like
         self.opaque: list[tuple[Cause, str, Span | None]] = []
 
@@ -155,10 +155,10 @@ class Scan:
         option = self.program.options.get(name) if equals or value.exact else None
         if option is None and (equals or value.exact) and self.program.style == "gnu":
             option = self._abbreviated(name)
-        if option is None:
-            self._unknown(value)
-        else:
+        if option is not None:
             self._apply(option, name, part(value, rest) if equals else None, option.takes)
+        elif not (self.program.negatable and value.exact and f"--{name[5:]}" in self.program.options):
+            self._unknown(value)
 
     def _abbreviated(self, name: str) -> Option | None:
         if len(name) < 3:
@@ -224,7 +224,9 @@ class Scan:
             self.at += 1
         if option.trivial:
             return
-        self.given[option.name] = values[0] if values else Value("")
+        if option.before:
+            values = [before(value, option.before) for value in values]
+        self.given.setdefault(option.name, []).append(values[0] if values else Value(""))
         if option.keys is not None:
             self._keyed(option, values)
         else:
@@ -299,6 +301,12 @@ class Scan:
 def part(value: Value, text: str) -> Value:
     """Make a part of a value: the same taint, span and certainty."""
     return Value(text, value.exact, False, value.glob, value.taint, value.span)
+
+
+def before(value: Value, separator: str) -> Value:
+    """Take the text before a separator; it is known for certain where the separator is."""
+    text, found, _ = value.text.partition(separator)
+    return part(value, text)._replace(exact=value.exact or bool(found))
 
 
 def split(value: Value, separator: str) -> tuple[Value, ...]:

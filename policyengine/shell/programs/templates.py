@@ -14,7 +14,7 @@ class Found(Protocol):
     """What references look at."""
 
     operands: list[Value]
-    given: dict[str, Value]
+    given: dict[str, list[Value]]
     roles: dict[str, list[Value]]
 
 
@@ -39,7 +39,7 @@ def values_of(reference: Reference, found: Found) -> list[Value]:
         case "operand":
             return found.operands[reference.number : reference.number + 1]
         case "option":
-            return [found.given[reference.name]] if reference.name in found.given else []
+            return found.given.get(reference.name, [])
         case _:
             return found.roles.get(reference.name, [])
 

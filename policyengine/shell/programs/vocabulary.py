@@ -17,7 +17,7 @@ PLURAL_ROLES = frozenset({"package", "host", "url"})  # `$package`: one effect f
 STYLES = ("gnu", "posix", "single", "keyvalue", "none")
 OUTPUTS = ("listing", "none", "content", "arguments", "fetched", "decoded", "secret", "generated")
 INPUTS = ("data", "none", "shell", "arguments", "sent", "paths")  # or `code:LANG`
-AUTOMATIC_FLAGS = frozenset({"dashdash"})  # set by `--`; `operands-N` are others
+AUTOMATIC_FLAGS = frozenset({"dashdash", "bare"})  # set by `--` and by a missing subcommand; `operands-N` are others
 
 
 def is_role(name: str) -> bool:
