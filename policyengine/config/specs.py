@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from policyengine.config.specs_check import check, context_of
-from policyengine.config.specs_like import found, merged, subcommand
+from policyengine.config.specs_like import found, merged
 from policyengine.config.specs_schema import (
     FILE,
     Constant,
@@ -110,11 +110,11 @@ class _Reader:
     programs: Mapping[str, DescriptionSpec]
     document: Document
 
-    def resolved(self, spec: DescriptionSpec, siblings: DescriptionSpec | None, place: Place) -> DescriptionSpec:
+    def resolved(self, spec: DescriptionSpec, around: DescriptionSpec | None, place: Place) -> DescriptionSpec:
         """Give the description with everything that it takes over by `like`."""
         chain = [spec]
         while (name := chain[-1].like) is not None:
-            base = (siblings and subcommand(siblings, name)) or found(name, self.programs)
+            base, around = found(name, around, self.programs)
             if base is None or len(chain) > MAX_LIKE or base in chain:
                 raise self.document.error(
                     f"`like: {name}` leads nowhere", (*place, "like"), expected="a described program or subcommand"

@@ -21,13 +21,20 @@ SCALARS = (
 )
 
 
-def found(name: str, programs: Mapping[str, DescriptionSpec]) -> DescriptionSpec | None:
-    """Find the description called `program`, or `program subcommand …`; None where there is none."""
+def found(
+    name: str, around: DescriptionSpec | None, programs: Mapping[str, DescriptionSpec]
+) -> tuple[DescriptionSpec | None, DescriptionSpec | None]:
+    """Find the description called `program`, `program subcommand …`, or a subcommand of the one `around`.
+
+    Returns it (None where there is none) and the one around it.
+    """
+    if around is not None and (beside := subcommand(around, name)) is not None:
+        return beside, around
     program, *words = name.split()
-    description = programs.get(program)
+    outer, description = None, programs.get(program)
     for word in words:
-        description = description and subcommand(description, word)
-    return description
+        outer, description = description, description and subcommand(description, word)
+    return description, outer
 
 
 def subcommand(description: DescriptionSpec, word: str) -> DescriptionSpec | None:

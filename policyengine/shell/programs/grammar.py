@@ -150,15 +150,17 @@ class Program:
         "templates",
     )
 
-    def __init__(self, name: str, compiled: Compiled, outer: Mapping[str, Option] | None = None) -> None:
+    def __init__(self, name: str, compiled: Compiled, outer: Program | None = None) -> None:
         self.name = name
-        self.options = {**outer, **_options(compiled)} if outer else _options(compiled)
-        self.style: str = compiled.get("y", "gnu")
+        self.options = _options(compiled)
+        if outer is not None and outer.inherit:
+            self.options = {**outer.options, **self.options}
+        self.style: str = compiled.get("y", outer.style if outer else "gnu")
         self.bundles = self.style in ("gnu", "posix")
         switches = compiled.get("c", "")
         self.numeric, self.plus = "n" in switches, "p" in switches
         self.bundled_first, self.inherit = "b" in switches, "i" in switches
-        self.negatable = "-" in switches
+        self.negatable = "-" in switches or (outer is not None and outer.negatable)
         self.ignore = frozenset(compiled.get("g", ()))
         default = () if self.style == "keyvalue" else ANY_DATA
         self.operands = decode_operands(compiled["p"]) if "p" in compiled else default
@@ -180,8 +182,7 @@ class Program:
             return None
         child = self._children.get(id(compiled))
         if child is None:
-            outer = self.options if self.inherit else None
-            child = self._children[id(compiled)] = Program(f"{self.name} {word}", compiled, outer)
+            child = self._children[id(compiled)] = Program(f"{self.name} {word}", compiled, self)
         return child
 
 

@@ -246,6 +246,10 @@ class Scan:
     def _use(self, option: Option, role: str, value: Value) -> None:
         if role in EFFECTLESS_ROLES:
             return
+        if role == "bang-shell":
+            if not value.text.startswith("!") and (value.exact or value.text):
+                return
+            role, value = "shell", part(value, value.text[1:])
         use = Use(role, value, option.name, option.where)
         if option.first:
             self.early.append(use)
