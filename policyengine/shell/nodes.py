@@ -172,17 +172,45 @@ class Assignment(NamedTuple):
     end: int
 
 
-class Heredoc(NamedTuple):
-    """A here-document's body. `quoted`: the delimiter was quoted, so the body is data; else its expansions are parts of
-    `body` (which then reads like a double-quoted text). `terminated` is false where the text ended first."""
+class Heredoc:
+    """A here-document's body, which stands after the line of its header.
 
-    delimiter: str
-    quoted: bool
-    strip_tabs: bool
-    body: Word
-    terminated: bool
-    start: int
-    end: int
+    Not a tuple, because the reader completes it when it gets there; frozen for everybody else.
+
+    Attributes:
+        delimiter: the line that ends it, quotes removed.
+        quoted: the delimiter was quoted, so that the body is data: one SingleQuoted part. Else `body` is one DoubleQuoted
+            part with the expansions in it.
+        strip_tabs: `<<-`: leading tabs are taken away (and are not in `body`).
+        body: the text.
+        terminated: false where the text ended first, as bash accepts with a warning.
+        start, end: the body without its delimiter's line.
+    """
+
+    __slots__ = _fields = __match_args__ = ("delimiter", "quoted", "strip_tabs", "body", "terminated", "start", "end")
+
+    def __init__(
+        self, delimiter: str, quoted: bool, strip_tabs: bool, body: Word, terminated: bool, start: int, end: int
+    ) -> None:
+        self.delimiter = delimiter
+        self.quoted = quoted
+        self.strip_tabs = strip_tabs
+        self.body = body
+        self.terminated = terminated
+        self.start = start
+        self.end = end
+
+    def __iter__(self) -> Iterator[object]:
+        return (getattr(self, name) for name in self._fields)  # the fields are those just named
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Heredoc) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"Heredoc({', '.join(f'{name}={value!r}' for name, value in zip(self._fields, self, strict=True))})"
 
 
 class Redirect(NamedTuple):
@@ -425,8 +453,10 @@ def walk(node: Node) -> Iterator[Node]:
     pending: list[object] = [node]
     while pending:
         current = pending.pop()
-        if hasattr(current, "_fields"):  # a node; plain tuples hold children and have no fields
+        children: tuple[object, ...] = tuple(current)  # type: ignore[call-overload]  # only nodes and tuples get here
+        if hasattr(current, "_fields"):  # plain tuples hold children and have no fields
             yield current  # type: ignore[misc]  # everything with fields in a tree is a Node
-            pending.extend(child for child in reversed(current) if isinstance(child, tuple))  # type: ignore[call-overload]
-        else:
-            pending.extend(reversed(current))  # type: ignore[call-overload]
+        pending.extend(child for child in reversed(children) if isinstance(child, _HOLDERS))
+
+
+_HOLDERS = (tuple, Heredoc)

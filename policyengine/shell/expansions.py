@@ -1,0 +1,346 @@
+"""Words, and what nests in them: quotes that hold expansions, `$…`, backticks, process substitution, extended globs."""
+
+from __future__ import annotations
+
+import re
+
+from policyengine.shell.lexer import (
+    BRACKETED,
+    DOUBLE,
+    END,
+    OPERAND,
+    OPERAND_TO_COLON,
+    OPERAND_TO_SLASH,
+    PARENTHESISED,
+    QUOTED_OPERAND,
+    QUOTED_TO_COLON,
+    WORD,
+    Cursor,
+    Mode,
+    Steps,
+    new,
+)
+from policyengine.shell.nodes import (
+    Arithmetic,
+    CommandSubstitution,
+    DoubleQuoted,
+    ExtendedGlob,
+    Literal,
+    Parameter,
+    ProcessSubstitution,
+    Script,
+    Statement,
+    Unread,
+    Word,
+    WordPart,
+)
+from policyengine.shell.offsets import Offsets, Shift
+
+MAX_TEXTS = 32  # texts in texts (backticks in here-documents in …): each is a copy, so that they are kept few
+
+_continuations = re.compile(r"(?:\\\n)*+").match
+_backticks = re.compile(r"`((?:[^`\\\0]++|\\[^\0])*+)`").match
+_taken_out = re.compile(r"\\[$`\\]").finditer
+_taken_out_in_quotes = re.compile(r"\\[$`\\\"]").finditer
+# `#` asks for a length and `!` for an indirection only before a parameter (bash manual 3.5.3).
+_braced_head = re.compile(
+    r"(#(?=[A-Za-z_0-9]|[@*#?$!-]\})|!(?=[A-Za-z_0-9]|[@*#?$!-]\}))?([A-Za-z_]\w*+|[0-9]++|[@*#?$!-])", re.ASCII
+).match
+_operator = re.compile(r":[-=?+]|[-=?+]|##?|%%?|/[/#%]?|\^\^?|,,?|~~?|@|:").match
+_all_names = re.compile(r"[*@](?=\})").match
+_PATTERN_OPERATORS = frozenset(("#", "##", "%", "%%", "^", "^^", ",", ",,", "~", "~~"))
+
+
+class Expansions(Cursor):
+    """The productions below a word."""
+
+    __slots__ = ()
+
+    def statements(self) -> Steps[tuple[Statement, ...]]:
+        """A list of commands up to what ends it; `parser` has the production."""
+        raise NotImplementedError
+
+    def script(self) -> Steps[Script]:
+        """A whole text; `parser` has the production."""
+        raise NotImplementedError
+
+    def word(self, mode: Mode = WORD) -> Steps[Word]:
+        """word: part+ ."""
+        start = self.pos
+        parts = yield from self.parts(mode)
+        return new(Word, (parts, start + self.base, self.pos + self.base))
+
+    def parts(self, mode: Mode) -> Steps[tuple[WordPart, ...]]:
+        """Parts up to a character that ends them in this mode."""
+        parts: list[WordPart] = []
+        return (yield from self.more_parts(mode, parts, self.soft(mode, parts)))
+
+    def more_parts(self, mode: Mode, parts: list[WordPart], nests: bool) -> Steps[tuple[WordPart, ...]]:
+        """`parts`, and all that follow; `nests` says whether a construct that nests begins here."""
+        while nests and self.enter():
+            parts.append((yield self.nested(mode, parts)))
+            self.budget.depth -= 1
+            nests = self.soft(mode, parts)
+        self.count(len(parts))
+        return tuple(parts)
+
+    def nested(self, mode: Mode, parts: list[WordPart]) -> Steps[WordPart]:
+        """The construct that begins here, from memory where it was read before by a reading that was dropped."""
+        budget = self.budget
+        key = (self.pos + self.base, mode.quoted)
+        if key in budget.known:
+            part, length = budget.known[key]
+            self.pos += length
+            return part
+        start = self.pos
+        opened, self.opened = self.opened, []
+        part = yield from self.construct(mode, parts)
+        self.opened = opened
+        if budget.uncertain and self.text[start] != "(":
+            budget.known[key] = part, self.pos - start
+        return part
+
+    def construct(self, mode: Mode, parts: list[WordPart]) -> Steps[WordPart]:
+        """construct: '"' … '"' | '`' … '`' | '$' … | '<(' … ')' | '>(' … ')' | glob '(' … ')' ."""
+        character = self.text[self.pos]
+        if character == "$":
+            return (yield from self.dollar(mode))
+        if character == '"':
+            return (yield from self.double_quoted(self.pos, localized=False))
+        if character == "`":
+            return (yield from self.backticks(mode.quoted))
+        if character == "(":
+            return (yield from self.extended_glob(parts))
+        return (yield from self.process_substitution())
+
+    def dollar(self, mode: Mode) -> Steps[WordPart]:
+        """dollar: '$(' … ')' | '$((' … '))' | '${' … '}' | '$[' … ']' | '$"' … '"' ."""
+        start = self.pos
+        self.pos = _continuations(self.text, start + 1).end()  # type: ignore[union-attr]  # matches everywhere
+        opener = self.text[self.pos]
+        self.pos += 1
+        if opener == "{":
+            return (yield from self.braced(start, mode.quoted))
+        if opener == "[":
+            return (yield from self.old_arithmetic(start))
+        if opener == '"':
+            self.pos -= 1
+            return (yield from self.double_quoted(start, localized=True))
+        if self.text[self.pos] == "(":
+            return (yield from self.arithmetic(start))
+        body = yield from self.substituted()
+        return new(CommandSubstitution, (body, False, start + self.base, self.pos + self.base))
+
+    # ------------------------------------------------------------------------------------------------ quotes and braces
+    def double_quoted(self, start: int, *, localized: bool) -> Steps[WordPart]:
+        """double_quoted: '"' part* '"', where expansions are parts."""
+        self.pos += 1
+        parts = yield from self.parts(DOUBLE)
+        if self.text[self.pos] == END:
+            self.fail("unclosed double quote", '`"`')
+        else:
+            self.pos += 1
+        return new(DoubleQuoted, (parts, localized, start + self.base, self.pos + self.base))
+
+    def braced(self, start: int, quoted: bool) -> Steps[WordPart]:
+        """braced: '${' ['#' | '!'] parameter ['[' subscript ']'] [operator operands] '}' ."""
+        if self.text[self.pos] in " \t\n|":
+            return (yield from self.funsub(start, quoted))
+        found = _braced_head(self.text, self.pos)
+        prefix, name, subscript, operator = "", "", None, ""
+        if found is not None:
+            prefix, name, self.pos = found[1] or "", found[2], found.end()
+            if self.text[self.pos] == "[" and (name[0].isalpha() or name[0] == "_"):
+                self.pos += 1
+                subscript = yield from self.balanced(BRACKETED, "]")
+        if self.text[self.pos] == "}":
+            arguments: tuple[Word, ...] = ()
+        else:
+            operator = self.operator(prefix)
+            arguments = yield from self.operands(operator, quoted)
+        self.close("}")
+        # Without an operator nothing may follow the name: bash calls it a bad substitution when it runs.
+        name = name if operator or not arguments else ""
+        return new(
+            Parameter, (name, prefix, subscript, operator, arguments, start + self.base, self.pos + self.base)
+        )
+
+    def operator(self, prefix: str) -> str:
+        """Go past the operator after a parameter's name; empty if there is none."""
+        found = (_all_names(self.text, self.pos) if prefix == "!" else None) or _operator(self.text, self.pos)
+        if found is None:
+            return ""
+        self.pos = found.end()
+        return found[0]
+
+    def operands(self, operator: str, quoted: bool) -> Steps[tuple[Word, ...]]:
+        """operands: word | offset [':' length] | pattern ['/' word] ."""
+        if operator == ":":
+            return (yield from self.two(QUOTED_TO_COLON if quoted else OPERAND_TO_COLON, quoted))
+        if operator.startswith("/"):
+            return (yield from self.two(OPERAND_TO_SLASH, quoted))
+        literal = not quoted or operator in _PATTERN_OPERATORS
+        word = yield from self.word(OPERAND if literal else QUOTED_OPERAND)
+        return (word,) if word.parts or operator not in "*@" else ()
+
+    def two(self, first: Mode, quoted: bool) -> Steps[tuple[Word, ...]]:
+        """The two operands of a substring or of a replacement; the second may be missing."""
+        start = self.pos
+        lead: list[WordPart] = []  # before what `soft` finds
+        if first is OPERAND_TO_SLASH and self.text[start] == "/":  # a pattern may begin with a slash
+            self.pos += 1
+            lead.append(new(Literal, ("/", start + self.base, self.pos + self.base)))
+        parts = yield from self.more_parts(first, lead, self.soft(first, lead))
+        word = new(Word, (parts, start + self.base, self.pos + self.base))
+        if self.text[self.pos] in "}\0":
+            return (word,)
+        self.pos += 1
+        return (word, (yield from self.word(QUOTED_OPERAND if quoted else OPERAND)))
+
+    def funsub(self, start: int, quoted: bool) -> Steps[WordPart]:
+        """funsub: '${' (blank | '|') commands '}': bash 5.3 runs the commands; before, it is a bad substitution."""
+        inside = self.pos
+        yield from self.parts(QUOTED_OPERAND if quoted else OPERAND)
+        text, skipped = self.text[inside : self.pos], int(self.text[inside] == "|")
+        self.close("}")
+        body = yield from self.text_within(text[skipped:], self.base + (inside + skipped))
+        return new(CommandSubstitution, (body, False, start + self.base, self.pos + self.base))
+
+    def close(self, closer: str) -> None:
+        """Go past the character that closes a construct, or fail."""
+        if self.text[self.pos] == closer:
+            self.pos += 1
+        else:
+            self.fail(f"unclosed construct, no `{closer}`", f"`{closer}`")
+
+    # --------------------------------------------------------------------------------------------------- balanced texts
+    def balanced(self, mode: Mode, closer: str) -> Steps[Word]:
+        """A text up to the closer that matches, with its expansions; goes past the closer."""
+        opened, self.opened = self.opened, []
+        word = yield from self.word(mode)
+        self.opened = opened
+        self.close(closer)
+        return word
+
+    def old_arithmetic(self, start: int) -> Steps[WordPart]:
+        """old_arithmetic: '$[' expression ']' ."""
+        expression = yield from self.balanced(BRACKETED, "]")
+        return new(Arithmetic, (expression, start + self.base, self.pos + self.base))
+
+    def arithmetic(self, start: int) -> Steps[WordPart]:
+        """arithmetic: '$((' expression '))'; where the two do not close together bash runs `( … ) …` as commands."""
+        inside = self.pos
+        self.pos += 1
+        self.budget.uncertain += 1
+        expression = yield from self.balanced(PARENTHESISED, ")")
+        if self.text[self.pos] == ")":
+            self.settled()
+            self.pos += 1
+            return new(Arithmetic, (expression, start + self.base, self.pos + self.base))
+        yield from self.parts(PARENTHESISED)
+        self.budget.uncertain -= 1
+        body = yield from self.text_within(self.text[inside : self.pos], self.base + inside)
+        self.close(")")
+        return new(CommandSubstitution, (body, False, start + self.base, self.pos + self.base))
+
+    def settled(self) -> None:
+        """An uncertain reading stays; once none is left, nothing need be remembered."""
+        budget = self.budget
+        budget.uncertain -= 1
+        if not budget.uncertain:
+            budget.known.clear()
+            budget.parentheses.clear()
+
+    def extended_glob(self, parts: list[WordPart]) -> Steps[WordPart]:
+        """extended_glob: ('?' | '*' | '+' | '@' | '!') '(' pattern ')' ."""
+        start = self.pos - 1
+        operator = self.text[start]
+        before = parts.pop()
+        assert isinstance(before, Literal)
+        if len(before.text) > 1:
+            parts.append(new(Literal, (before.text[:-1], before.start, before.end - 1)))
+        self.pos += 1
+        pattern = yield from self.balanced(PARENTHESISED, ")")
+        return new(ExtendedGlob, (operator, pattern, start + self.base, self.pos + self.base))
+
+    # ---------------------------------------------------------------------------------------------------- substitutions
+    def substituted(self) -> Steps[Script]:
+        """The commands of a substitution and its `)`.
+
+        Here-documents of the line around wait until it goes on; those inside that have no body yet join them [bash 5.2].
+        """
+        start = self.pos
+        waiting, self.pending = self.pending, []
+        closer, self.closer = self.closer, ")"
+        body = yield from self.statements()
+        end = self.pos
+        if self.text[end] == ")":
+            self.pos = end + 1
+        elif self.text[end] == END:
+            self.fail("unclosed substitution", "`)`")
+        else:
+            self.unexpected("`)`")
+        self.pending = waiting + self.pending
+        self.closer = closer
+        return new(Script, (body, start + self.base, end + self.base))
+
+    def process_substitution(self) -> Steps[WordPart]:
+        """process_substitution: ('<' | '>') '(' commands ')' ."""
+        start = self.pos
+        self.pos += 2
+        body = yield from self.substituted()
+        return new(ProcessSubstitution, (self.text[start], body, start + self.base, self.pos + self.base))
+
+    def backticks(self, quoted: bool) -> Steps[WordPart]:
+        r"""backticks: '`' text '`', where ``\$ \` \\`` (and `\"` in double quotes) lose their backslash."""
+        start = self.pos
+        found = _backticks(self.text, start)
+        end = self.end if found is None else found.end() - 1
+        text, base = self.text[start + 1 : end], self.base + (start + 1)
+        if "\\" in text:
+            taken = _taken_out_in_quotes if quoted else _taken_out
+            text, base = without([(at.start(), at.start() + 1) for at in taken(text)], text, base)
+        body = yield from self.text_within(text, base)
+        if found is None:
+            self.fail("unclosed backtick", "'`'", at=start)
+        else:
+            self.pos = found.end()
+        return new(CommandSubstitution, (body, True, start + self.base, self.pos + self.base))
+
+    def inner(self, text: str, base: Shift) -> Expansions:
+        """A reader of the same kind for a text within this one; its faults are noted, not raised."""
+        return type(self)(text, base, self.dialect, self.extglob, self.budget, strict=False)
+
+    def text_within(self, text: str, base: Shift) -> Steps[Script | Unread]:
+        """The commands of a text that bash reads only when it runs; Unread where they are at fault."""
+        inner = self.inner(text, base)
+        script = yield from self.within(inner, inner.script())
+        if inner.fault is None or self.budget.limited:
+            return script
+        return new(Unread, (text, inner.fault.message, 0 + base, len(text) + base))
+
+    def within(self, inner: Expansions, steps: Steps[Script]) -> Steps[Script]:
+        """Run a production of an inner reader, and take over its fault where a limit was the reason."""
+        if self.budget.texts >= MAX_TEXTS:
+            self.limit(f"texts nested deeper than {MAX_TEXTS} levels")
+            inner.pos = inner.end
+        self.budget.texts += 1
+        script = yield from steps
+        self.budget.texts -= 1
+        if self.budget.limited and self.fault is None and inner.fault is not None:
+            self.fail(inner.fault.message)
+        return script
+
+
+def without(cuts: list[tuple[int, int]], text: str, base: Shift) -> tuple[str, Shift]:
+    """`text` without the ranges `cuts`, and the shift that leads back."""
+    if not cuts:
+        return text, base
+    starts, targets, pieces, length, at = [], [], [], 0, 0
+    for start, end in [*cuts, (len(text), len(text))]:
+        starts.append(length)
+        targets.append(at)
+        pieces.append(text[at:start])
+        length += start - at
+        at = end
+    return "".join(pieces), Offsets(starts, targets, base)

@@ -1,0 +1,428 @@
+"""Reading characters: where a text stands, what can be taken in one step, and the first fault.
+
+Nothing here nests: whatever holds a command, a parameter's operand or another text is left to `expansions` and `parser`,
+whose productions are generators run by `run`, so that no depth of nesting uses the Python stack.
+
+Every text ends in a NUL (no shell text holds one), so that peeking needs no bounds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+from policyengine.errors import ParseError
+from policyengine.shell.dialects import Dialect
+from policyengine.shell.nodes import (
+    DoubleQuoted,
+    Escaped,
+    Heredoc,
+    Literal,
+    Parameter,
+    SingleQuoted,
+    Word,
+    WordPart,
+)
+from policyengine.shell.offsets import Shift
+from policyengine.shell.quotes import decode_ansi
+
+T = TypeVar("T")
+# A production in progress: it yields the productions that it needs and is sent their results.
+Steps: TypeAlias = Generator[Any, Any, T]
+
+END = "\0"
+new = tuple.__new__  # builds a NamedTuple at half the cost of calling its class (measured)
+
+blanks = re.compile(r"(?:[ \t]|\\\n)*+").match
+comment = re.compile(r"#[^\n\0]*+").match
+# Everything between commands: blanks, newlines, comments, line continuations.
+gap = re.compile(r"(?:[ \t\n]++|\\\n|#[^\n\0]*+)*+").match
+_parameter = re.compile(
+    r"([A-Za-z_]\w*+|[0-9@*#?$!-])|\{([A-Za-z_]\w*+|[0-9]++|[@*#?$!-])\}", re.ASCII
+).match
+_name_tail = re.compile(r"(?:\\\n)++(\w++)", re.ASCII).match
+_single = re.compile(r"'([^'\0]*+)'").match
+_ansi = re.compile(r"\$(?:\\\n)*+'((?:[^'\\\0]++|\\[^\0])*+)'").match
+_plain_double = re.compile(r'"([^"$`\\\0]*+)"').match
+_continuations = re.compile(r"(?:\\\n)*+").match
+
+
+class Budget:
+    """What one reading may use, shared by all texts in it.
+
+    Attributes:
+        depth: constructs that are open now.
+        max_depth: how many may be.
+        nodes: words, commands and parts so far (not every node is counted).
+        max_nodes: how many there may be.
+        texts: texts within texts (backticks, here-documents) that are open now.
+        limited: one of the limits was reached.
+        uncertain: readings in progress whose result may be dropped, because `((` may turn out to be two subshells.
+        known: what was read at a place during such a reading, and its length.
+        parentheses: how far the `)` of a `(` is that stands next to another one, seen during such a reading.
+    """
+
+    __slots__ = ("depth", "known", "limited", "max_depth", "max_nodes", "nodes", "parentheses", "texts", "uncertain")
+
+    def __init__(self, max_depth: int, max_nodes: int | None) -> None:
+        self.depth = self.nodes = self.texts = self.uncertain = 0
+        self.max_depth = max_depth
+        self.max_nodes = max_nodes
+        self.limited = False
+        self.known: dict[tuple[int, bool], tuple[WordPart, int]] = {}
+        self.parentheses: dict[int, int] = {}
+
+
+class Pending(NamedTuple):
+    """A here-document whose header was read and whose body comes after the line."""
+
+    heredoc: Heredoc
+    closer: str  # the character that ends the substitution around it, or NUL
+
+
+class Cursor:
+    """A place in a text."""
+
+    __slots__ = (
+        "base",
+        "bodies",
+        "budget",
+        "closer",
+        "dialect",
+        "end",
+        "extglob",
+        "fault",
+        "literal_from",
+        "opened",
+        "pending",
+        "pos",
+        "strict",
+        "text",
+    )
+
+    def __init__(
+        self, text: str, base: Shift, dialect: Dialect, extglob: bool, budget: Budget, *, strict: bool
+    ) -> None:
+        self.text = text + END
+        self.end = len(text)
+        self.pos = 0
+        self.base: Shift = base
+        self.dialect = dialect
+        self.extglob = extglob
+        self.budget = budget
+        self.strict = strict
+        self.fault: ParseError | None = None
+        self.pending: list[Pending] = []
+        self.bodies: list[tuple[Heredoc, int, int]] = []
+        self.opened: list[int] = []
+        self.closer = END
+        self.literal_from = 0
+
+    # ------------------------------------------------------------------------------------------------- faults, limits
+    def fail(self, message: str, expected: str = "", at: int | None = None) -> None:
+        """Raise ParseError where reading is strict; else note the first fault and go to the end of the text.
+
+        INVARIANT: every production ends at the end of a text, so all that are open keep what they have.
+        """
+        fault = ParseError(message, (self.pos if at is None else at) + self.base, expected)
+        if self.strict:
+            raise fault
+        if self.fault is None:
+            self.fault = fault
+        self.pos = self.end
+
+    def unexpected(self, expected: str = "") -> None:
+        """Fail at the token that stands here."""
+        found = _token(self.text, self.pos)
+        self.fail(f"unexpected `{found[0][:40]}`" if found else "unexpected end of text", expected)
+
+    def limit(self, message: str) -> None:
+        """Fail because a limit is reached."""
+        self.budget.limited = True
+        self.fail(message)
+
+    def enter(self) -> bool:
+        """Open one more construct; False (and a fault) where too many are open."""
+        budget = self.budget
+        if budget.depth >= budget.max_depth:
+            self.limit(f"nested deeper than {budget.max_depth} levels")
+            return False
+        budget.depth += 1
+        return True
+
+    def count(self, nodes: int) -> None:
+        """Count nodes that were built, and fail where there are too many."""
+        budget = self.budget
+        budget.nodes += nodes
+        if budget.max_nodes is not None and budget.nodes > budget.max_nodes:
+            self.limit(f"more than {budget.max_nodes} nodes")
+
+    # -------------------------------------------------------------------------------------------------- between tokens
+    def skip_blanks(self) -> str:
+        """Go over blanks and a comment; the character that follows."""
+        pos = blanks(self.text, self.pos).end()  # type: ignore[union-attr]  # the pattern matches everywhere
+        if self.text[pos] == "#":
+            pos = comment(self.text, pos).end()  # type: ignore[union-attr]  # a comment begins here
+        self.pos = pos
+        return self.text[pos]
+
+    def skip_gap(self) -> str:
+        """Go over blanks, comments and newlines, here-document bodies included; the character that follows."""
+        while self.pending:
+            if self.skip_blanks() != "\n":
+                return self.text[self.pos]
+            self.newline()
+        self.pos = gap(self.text, self.pos).end()  # type: ignore[union-attr]  # the pattern matches everywhere
+        return self.text[self.pos]
+
+    def newline(self) -> None:
+        """Go over the newline that stands here and the bodies of the here-documents of its line."""
+        self.pos += 1
+        if self.pending:
+            self.read_bodies()
+
+    def read_bodies(self) -> None:
+        """Find the bodies of the pending here-documents; `heredocs` has the rule."""
+        raise NotImplementedError
+
+    # -------------------------------------------------------------------------------------------------- parts of words
+    def soft(self, mode: Mode, parts: list[WordPart]) -> bool:
+        """Append to `parts` all that does not nest. True at a construct that nests, False at the end of the word."""
+        text, base = self.text, self.base
+        run, special = mode.run, mode.special.get
+        pos = begin = self.pos
+        held = ""
+        while True:
+            found = run(text, pos)
+            if found is not None:
+                held += found[0]
+                pos = found.end()
+            handler = special(text[pos])
+            if handler is None:
+                piece: str | bool | WordPart = False
+                break
+            self.pos = pos
+            self.literal_from = begin
+            piece = handler(self, mode)
+            if piece.__class__ is bool:
+                break
+            if piece.__class__ is str:
+                held += piece  # type: ignore[operator]  # narrowed by class, not by isinstance, for speed
+            else:
+                if held:
+                    parts.append(new(Literal, (held, begin + base, pos + base)))
+                    held = ""
+                parts.append(piece)  # type: ignore[arg-type]  # as above
+                begin = self.pos
+            pos = self.pos
+        if held:
+            parts.append(new(Literal, (held, begin + base, pos + base)))
+        self.pos = pos
+        return piece  # type: ignore[return-value]  # as above
+
+
+Handler: TypeAlias = Callable[[Cursor, "Mode"], "str | bool | WordPart"]
+
+
+class Mode(NamedTuple):
+    """How text is read in one kind of place.
+
+    Attributes:
+        run: matches a run of characters that mean nothing there.
+        special: what to do at others: the handler goes past a piece and returns it (a part, or text that is literal), or
+            returns True at a construct that nests. A character in neither ends the place.
+        escapes: the characters that a backslash quotes there; None for all.
+        quoted: inside double quotes.
+        extglob: extended globs are recognised, whatever the option says (`[[ x == … ]]`).
+    """
+
+    run: Callable[[str, int], re.Match[str] | None]
+    special: dict[str, Handler]
+    escapes: str | None = None
+    quoted: bool = False
+    extglob: bool = False
+
+
+_token = re.compile(r"[|&;()<>]|[^ \t\n|&;()<>\0]+|\n").match
+
+
+# --------------------------------------------------------------------------------------------------------- the handlers
+def _escape(cursor: Cursor, mode: Mode) -> str | WordPart:
+    pos = cursor.pos
+    quoted = cursor.text[pos + 1]
+    if quoted == END:
+        cursor.pos = pos + 1
+        return "\\"
+    cursor.pos = pos + 2
+    if quoted == "\n":
+        return ""
+    if mode.escapes is None or quoted in mode.escapes:
+        return new(Escaped, (quoted, pos + cursor.base, pos + 2 + cursor.base))
+    return "\\" + quoted
+
+
+def _single_quoted(cursor: Cursor, _mode: Mode) -> str | WordPart:
+    start, base = cursor.pos, cursor.base
+    found = _single(cursor.text, start)
+    if found is None:
+        text = cursor.text[start + 1 : cursor.end]
+        cursor.fail("unclosed single quote", "`'`")
+        return SingleQuoted(text, False, start + base, cursor.end + base)
+    cursor.pos = found.end()
+    return new(SingleQuoted, (found[1], False, start + base, cursor.pos + base))
+
+
+def _double_quoted(cursor: Cursor, _mode: Mode) -> bool | WordPart:
+    start, base = cursor.pos, cursor.base
+    found = _plain_double(cursor.text, start)
+    if found is None:
+        return True
+    end = cursor.pos = found.end()
+    inside = (new(Literal, (found[1], start + 1 + base, end - 1 + base)),) if end - start > 2 else ()
+    return new(DoubleQuoted, (inside, False, start + base, end + base))
+
+
+def _dollar(cursor: Cursor, mode: Mode) -> str | bool | WordPart:
+    text, start, base = cursor.text, cursor.pos, cursor.base
+    after = start + 1
+    if text[after] == "\\":
+        after = _continuations(text, after).end()  # type: ignore[union-attr]  # the pattern matches everywhere
+    found = _parameter(text, after)
+    if found is not None:
+        name, end = found[found.lastindex or 0], found.end()
+        if text[end] == "\\" and found.lastindex == 1 and name[0] not in _ONE_CHARACTER:
+            name, end = _joined_name(text, name, end)
+        cursor.pos = end
+        return new(Parameter, (name, "", None, "", (), start + base, end + base))
+    follower = text[after]
+    if follower in "({[":
+        return True
+    if follower in "'\"" and not mode.quoted and cursor.dialect.dollar_quotes:
+        return True if follower == '"' else _ansi_quoted(cursor)
+    cursor.pos = start + 1
+    return "$"
+
+
+_ONE_CHARACTER = "0123456789@*#?$!-"
+
+
+def _joined_name(text: str, name: str, end: int) -> tuple[str, int]:
+    while (tail := _name_tail(text, end)) is not None:
+        name, end = name + tail[1], tail.end()
+    return name, end
+
+
+def _ansi_quoted(cursor: Cursor) -> WordPart:
+    start, base = cursor.pos, cursor.base
+    found = _ansi(cursor.text, start)
+    if found is None:
+        text = cursor.text[start + 2 : cursor.end]
+        cursor.fail("unclosed quote `$'`", "`'`")
+        return SingleQuoted(decode_ansi(text), True, start + base, cursor.end + base)
+    cursor.pos = found.end()
+    return new(SingleQuoted, (decode_ansi(found[1]), True, start + base, cursor.pos + base))
+
+
+def _nests(_cursor: Cursor, _mode: Mode) -> bool:
+    return True
+
+
+def _angle(cursor: Cursor, _mode: Mode) -> bool:
+    return cursor.text[cursor.pos + 1] == "(" and cursor.dialect.process_substitution
+
+
+def _angle_inside(cursor: Cursor, mode: Mode) -> bool | str:
+    if _angle(cursor, mode):
+        return True
+    cursor.pos += 1
+    return cursor.text[cursor.pos - 1]
+
+
+def _extended_glob(cursor: Cursor, mode: Mode) -> bool:
+    pos = cursor.pos
+    return (cursor.extglob or mode.extglob) and pos > cursor.literal_from and cursor.text[pos - 1] in "?*+@!"
+
+
+def _opens(cursor: Cursor, _mode: Mode) -> str:
+    cursor.opened.append(cursor.pos)
+    cursor.pos += 1
+    return cursor.text[cursor.pos - 1]
+
+
+def _closes(cursor: Cursor, _mode: Mode) -> str | bool:
+    if not cursor.opened:
+        return False
+    start, end = cursor.opened.pop(), cursor.pos
+    text, budget = cursor.text, cursor.budget
+    if budget.uncertain and (text[start + 1] == "(" or text[start - 1] == "("):
+        budget.parentheses[start + cursor.base] = end - start
+    cursor.pos = end + 1
+    return text[end]
+
+
+def _semicolon(cursor: Cursor, _mode: Mode) -> str | bool:
+    if not cursor.opened:
+        return False
+    cursor.pos += 1
+    return ";"
+
+
+def _literally(cursor: Cursor, _mode: Mode) -> str:
+    cursor.pos += 1
+    return cursor.text[cursor.pos - 1]
+
+
+_EXPANSIONS: dict[str, Handler] = {"\\": _escape, "$": _dollar, "`": _nests}
+_QUOTES: dict[str, Handler] = _EXPANSIONS | {"'": _single_quoted, '"': _double_quoted}
+_ANGLES: dict[str, Handler] = {"<": _angle_inside, ">": _angle_inside}
+_IN_WORD: dict[str, Handler] = _QUOTES | {"<": _angle, ">": _angle, "(": _extended_glob}
+_word_run = re.compile(r"[^ \t\n|&;()<>\"'`$\\\0]++").match
+_operand_run = re.compile(r"[^}\"'`$\\<>\0]++").match
+_IN_DOUBLE = '$`"\\'
+
+WORD = Mode(_word_run, _IN_WORD)
+PATTERN = Mode(_word_run, _IN_WORD, extglob=True)
+DOUBLE = Mode(re.compile(r'[^"$`\\\0]++').match, _EXPANSIONS, _IN_DOUBLE, quoted=True)
+BODY = Mode(re.compile(r"[^$`\\\0]++").match, _EXPANSIONS, "$`\\", quoted=True)
+# The operands of `${…}`: in double quotes a single quote is a character, except where the operand is a pattern.
+OPERAND = Mode(_operand_run, _QUOTES | _ANGLES)
+OPERAND_TO_SLASH = Mode(re.compile(r"[^}/\"'`$\\<>\0]++").match, _QUOTES | _ANGLES)
+OPERAND_TO_COLON = Mode(re.compile(r"[^}:\"'`$\\<>\0]++").match, _QUOTES | _ANGLES)
+QUOTED_OPERAND = Mode(
+    re.compile(r'[^}"$`\\\0]++').match, _EXPANSIONS | {'"': _double_quoted}, _IN_DOUBLE + "}", quoted=True
+)
+QUOTED_TO_COLON = QUOTED_OPERAND._replace(run=re.compile(r'[^}:"$`\\\0]++').match)
+# Balanced texts: arithmetic, extended globs and regular expressions in parentheses; subscripts and `$[ ]` in brackets.
+_PARENTHESES: dict[str, Handler] = {"(": _opens, ")": _closes}
+PARENTHESISED = Mode(re.compile(r"[^()\"'`$\\\0]++").match, _QUOTES | _PARENTHESES)
+EXPRESSION_OF_FOR = Mode(re.compile(r"[^();\"'`$\\\0]++").match, _QUOTES | _PARENTHESES | {";": _semicolon})
+BRACKETED = Mode(re.compile(r"[^\[\]\"'`$\\<>\0]++").match, _QUOTES | _ANGLES | {"[": _opens, "]": _closes})
+# The right side of `=~`, where `|` and parentheses belong to the regular expression.
+REGEX = Mode(_word_run, _QUOTES | {"|": _literally, "<": _angle, ">": _angle})
+
+WORD_ENDS = frozenset(" \t\n|&;()<>\0")
+
+
+def plain_text(word: Word) -> str | None:
+    """The text of a word that is nothing but unquoted characters, as reserved words and names are; else None."""
+    parts = word.parts
+    return parts[0].text if len(parts) == 1 and parts[0].__class__ is Literal else None  # type: ignore[union-attr]
+
+
+def run(steps: Steps[T]) -> T:
+    """The result of a production; the ones that wait are held here instead of on the Python stack."""
+    waiting: list[Steps[Any]] = []
+    current: Steps[Any] = steps
+    value: Any = None
+    while True:
+        try:
+            needed = current.send(value)
+        except StopIteration as done:
+            value = done.value
+            if not waiting:
+                return value  # type: ignore[no-any-return]  # the outermost production is `steps`
+            current = waiting.pop()
+        else:
+            waiting.append(current)
+            current, value = needed, None

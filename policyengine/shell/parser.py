@@ -1,0 +1,791 @@
+"""The grammar of commands, one production a method (bash manual 3.2, POSIX 2.10; confirmed with `bash -n` 5.2).
+
+    script      = list? END
+    list        = and_or ((';' | '&' | newline) and_or)* (';' | '&' | newline)?
+    and_or      = pipeline (('&&' | '||') newline* pipeline)*
+    pipeline    = ('!' | 'time' '-p'? '--'?)* command (('|' | '|&') newline* command)*
+    command     = simple | compound redirect* | function | coproc
+    simple      = (assignment | redirect)* (word | redirect)*
+
+Reserved words count only where a command begins, assignments only before a command's first word; aliases are not expanded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from policyengine.shell.heredocs import Heredocs
+from policyengine.shell.lexer import (
+    BRACKETED,
+    END,
+    PARENTHESISED,
+    PATTERN,
+    REGEX,
+    WORD,
+    WORD_ENDS,
+    EXPRESSION_OF_FOR,
+    Steps,
+    blanks,
+    new,
+    plain_text,
+)
+from policyengine.shell.nodes import (
+    AndOr,
+    ArithmeticCommand,
+    ArithmeticFor,
+    ArrayElement,
+    Assignment,
+    Background,
+    Case,
+    CaseArm,
+    Condition,
+    Coprocess,
+    DoubleQuoted,
+    For,
+    Function,
+    Group,
+    Heredoc,
+    If,
+    IfBranch,
+    Literal,
+    Pipeline,
+    Redirect,
+    Script,
+    Select,
+    SimpleCommand,
+    SingleQuoted,
+    Statement,
+    Subshell,
+    While,
+    Word,
+    WordPart,
+)
+from policyengine.shell.offsets import Shift
+
+# What is a word or redirection at once: 1 plain, 2 single quoted, 3 double quoted without expansions, 4-6 a redirection.
+_quick = re.compile(
+    r"""[ \t]*+(?:
+      ((?!\#)[^ \t\n|&;()<>"'`$\\\0]++)(?=[ \t\n|&;)\0])
+    | '([^'\0]*+)'(?=[ \t\n|&;)\0])
+    | "([^"$`\\\0]*+)"(?=[ \t\n|&;)\0])
+    | ([0-9]++|)(>>|>&|<&|>\||>|<)[ \t]*+((?!\#)[^ \t\n|&;()<>"'`$\\\0]++)(?=[ \t\n|&;)\0])
+    |)""",
+    re.VERBOSE,
+).match
+_BREAK = r"(?=(?:\\\n)*+[ \t\n|&;()<>\0])"
+_first_word = re.compile(r"[^ \t\n|&;()<>\"'`$\\\0]++" + _BREAK).match
+_closer = re.compile(r"[)\0]|;;|;&|(?:then|do|done|fi|elif|else|esac|\})" + _BREAK).match
+_CLOSER_STARTS = frozenset(")\0;tdfe}")
+_prefix = re.compile(r"(!|time)" + _BREAK).match
+_time_option = re.compile(r"(?:[ \t]|\\\n)++(-p|--)" + _BREAK).match
+_connector = re.compile(r"&(?:\\\n)*+&|\|(?:\\\n)*+\|").match
+_pipe = re.compile(r"\|(?!(?:\\\n)*+\|)(?:\\\n)*+(&)?").match
+_OPERATORS = ("&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", ">>", ">&", ">|")
+_redirect = re.compile(
+    r"([0-9]++|\{[A-Za-z_]\w*+(?:\[[^]\n]*+\])?\})?((?:\\\n)*+(?:"
+    + "|".join(r"(?:\\\n)*+".join(map(re.escape, operator)) for operator in _OPERATORS)
+    + r"|[<>](?!\()))",
+    re.ASCII,
+).match
+_assignment = re.compile(r"([A-Za-z_]\w*+)(?:(\+?=)|\[)", re.ASCII).match
+_array_argument = re.compile(r"([A-Za-z_]\w*+)(?:\[([^]]*)\])?(\+?)=", re.ASCII).fullmatch
+_equals = re.compile(r"\+?=").match
+_number_before_redirect = re.compile(r"[0-9]++[<>](?!\()").match
+_compound_start = re.compile(r"\(|(?:\{|if|while|until|for|select|case|\[\[)" + _BREAK).match
+_condition_operator = re.compile(r"&&|\|\||[|&;()<>]").match
+_unary = re.compile(r"-[A-Za-z]").fullmatch
+_BINARY = frozenset("= == != =~ -eq -ne -lt -le -gt -ge -nt -ot -ef".split())
+_DECLARATIONS = frozenset("alias declare eval export let local readonly typeset".split())
+
+
+class Parser(Heredocs):
+    """A reader of commands."""
+
+    __slots__ = ("begun",)
+
+    # A word that goes on with a construct that nests, and where it begins.
+    begun: tuple[list[WordPart], int]
+
+    # ------------------------------------------------------------------------------------------------------------ lists
+    def script(self) -> Steps[Script]:
+        """script: list? END ."""
+        body = yield from self.statements()
+        if self.text[self.pos] != END:
+            self.unexpected("a command")
+        self.read_bodies()
+        yield from self.finish_bodies()
+        return new(Script, (body, 0 + self.base, self.end + self.base))
+
+    def statements(self) -> Steps[tuple[Statement, ...]]:
+        """list: and_or ((';' | '&' | newline) and_or)* (';' | '&' | newline)? ."""
+        found: list[Statement] = []
+        while self.ready():
+            statement = yield from self.and_or()
+            start = statement.start
+            character = self.text[self.pos]
+            if character == "&":
+                self.pos += 1
+                statement = new(Background, (statement, start, self.pos + self.base))
+            elif character == "\n":
+                self.newline()
+            elif character == ";" and self.text[self.pos + 1] not in ";&":
+                self.pos += 1
+            else:
+                found.append(statement)
+                break
+            found.append(statement)
+        return tuple(found)
+
+    def ready(self) -> bool:
+        """Go to the next command; False at what ends a list."""
+        character = self.skip_gap()
+        return character not in _CLOSER_STARTS or _closer(self.text, self.pos) is None
+
+    def body(self, after: str) -> Steps[tuple[Statement, ...]]:
+        """A list that may not be empty."""
+        found = yield from self.statements()
+        if not found:
+            self.unexpected(f"a command after `{after}`")
+        return found
+
+    def and_or(self) -> Steps[Statement]:
+        """and_or: pipeline (('&&' | '||') newline* pipeline)* ."""
+        first = yield from self.pipeline()
+        found = _connector(self.text, self.pos)
+        if found is None:
+            return first
+        items, operators = [first], []
+        while found is not None:
+            operators.append(found[0][0] * 2)
+            self.pos = found.end()
+            self.skip_gap()
+            items.append((yield from self.pipeline()))
+            found = _connector(self.text, self.pos)
+        return new(AndOr, (tuple(items), tuple(operators), first.start, items[-1].end))
+
+    def pipeline(self) -> Steps[Statement]:
+        """pipeline: ('!' | 'time' '-p'? '--'?)* command (('|' | '|&') newline* command)* ; goes to what follows."""
+        start = self.pos
+        negated = timed = False
+        while self.text[self.pos] in "!t" and (prefix := self.prefix()):
+            negated, timed = negated ^ (prefix == "!"), timed or prefix == "time"
+        prefixed = self.pos != start
+        if prefixed and self.text[self.pos] in "\n;)\0":
+            return new(Pipeline, ((), (), negated, timed, start + self.base, self.pos + self.base))
+        first = yield from self.command()
+        found = _pipe(self.text, self.pos) if self.skip_blanks() == "|" else None
+        if found is None and not prefixed:
+            return first
+        commands, operators = [first], []
+        while found is not None:
+            operators.append("|&" if found[1] else "|")
+            self.pos = found.end()
+            self.skip_gap()
+            commands.append((yield from self.command()))
+            found = _pipe(self.text, self.pos) if self.skip_blanks() == "|" else None
+        return new(Pipeline, (tuple(commands), tuple(operators), negated, timed, start + self.base, commands[-1].end))
+
+    def prefix(self) -> str:
+        """Go past a `!` or `time` with its options; empty if there is none."""
+        found = _prefix(self.text, self.pos)
+        if found is None or found[1] not in self.dialect.reserved:
+            return ""
+        self.pos = found.end()
+        while found[1] == "time" and (option := _time_option(self.text, self.pos)) is not None:
+            self.pos = option.end()
+        self.skip_blanks()
+        return found[1]
+
+    # --------------------------------------------------------------------------------------------------------- commands
+    def command(self) -> Steps[Statement]:
+        """command: simple | compound redirect* | function | coproc ."""
+        found = _first_word(self.text, self.pos)
+        if found is not None:
+            if found[0] in self.dialect.reserved:
+                return (yield from self.compound(found[0]))
+        elif self.text[self.pos] == "(":
+            return (yield from self.compound("("))
+        return (yield from self.simple())
+
+    def simple(self) -> Steps[Statement]:
+        """simple: (assignment | redirect)* (word | redirect)* ; or function: word '(' ')' newline* compound ."""
+        begin = self.pos
+        start = begin + self.base
+        assignments: list[Assignment] = []
+        words: list[Word] = []
+        redirects: list[Redirect] = []
+        while taken := self.take(words, redirects):
+            if taken == _NESTS:
+                parts, first = self.begun
+                found = yield from self.more_parts(WORD, parts, True)
+                words.append(new(Word, (found, first + self.base, self.pos + self.base)))
+            elif _assignment(self.text, self.pos):
+                item = yield from self.assignment()
+                (words if item.__class__ is Word else assignments).append(item)  # type: ignore[arg-type]
+            else:
+                redirects.append((yield from self.redirect()))
+        self.count(len(words) + 1)
+        if self.text[self.pos] == "(" and len(words) == 1 and not assignments and not redirects:
+            return (yield from self.function_parentheses(self.text[begin : self.pos].rstrip(), start))
+        items = [*assignments[-1:], *words[-1:], *redirects[-1:]]
+        if not items:
+            self.unexpected("a command")
+        if self.dialect.equals_expansion:
+            self.refuse_for_zsh(words, redirects)
+        end = max([item.end for item in items], default=start)
+        return new(SimpleCommand, (tuple(assignments), tuple(words), tuple(redirects), start, end))
+
+    def take(self, words: list[Word], redirects: list[Redirect]) -> int:
+        """Append the words and redirections that do not nest. What comes then: _END, _NESTS or _HARD."""
+        text, base, pos = self.text, self.base, self.pos
+        while True:
+            found = _quick(text, pos)
+            assert found is not None
+            kind = found.lastindex
+            if kind == 1:
+                word = found[1]
+                start, pos = found.span(1)
+                if not words and ("=" in word or "[" in word) and _assignment(text, start):
+                    self.pos = start
+                    return _HARD
+                begin, end = start + base, pos + base
+                words.append(new(Word, ((new(Literal, (word, begin, end)),), begin, end)))
+            elif kind is None:
+                self.pos = found.end()
+                outcome = self.take_slowly(words)
+                if outcome != _GO_ON:
+                    return outcome
+                pos = self.pos
+            elif kind == 6:
+                redirects.append(_quick_redirect(found, base))
+                pos = found.end()
+            else:
+                words.append(_quick_quoted(found, kind, base))
+                pos = found.end()
+
+    def take_slowly(self, words: list[Word]) -> int:
+        """Append the word that stands here, whose parts `soft` finds. What comes then."""
+        text, start = self.text, self.pos
+        character = text[start]
+        if character in "\n;|)(\0#":
+            return _END
+        if character == "\\" and text[start + 1] == "\n":
+            self.pos = blanks(text, start).end()  # type: ignore[union-attr]  # the pattern matches everywhere
+            return _GO_ON
+        if self.at_redirect() or (not words and _assignment(text, start)):
+            return _HARD
+        parts: list[WordPart] = []
+        if self.soft(WORD, parts):
+            self.begun = parts, start
+            return _NESTS
+        if self.pos == start:
+            return _END
+        if text[self.pos] == "(" and words and _declares(words[0], parts):
+            self.pos = start
+            return _HARD
+        words.append(new(Word, (tuple(parts), start + self.base, self.pos + self.base)))
+        return _GO_ON
+
+    def refuse_for_zsh(self, words: list[Word], redirects: list[Redirect]) -> None:
+        """Fail at what zsh reads as something that no node says: `=name` and `>!`."""
+        for word in words:
+            if (plain_text(word) or "").startswith("="):
+                self.fail("zsh expands `=name` to the path of a program")
+        for redirect in redirects:
+            if redirect.op[0] == ">" and (plain_text(redirect.target) or "").startswith("!"):
+                self.fail("zsh reads `>!` as an operator")
+
+    def nothing(self) -> Statement:
+        """What stands for a command that is missing, in a tolerant reading."""
+        return SimpleCommand((), (), (), self.pos + self.base, self.pos + self.base)
+
+    # -------------------------------------------------------------------------------------- redirections and assignments
+    def at_redirect(self) -> bool:
+        """Whether a redirection begins here."""
+        found = _redirect(self.text, self.pos) if self.text[self.pos] in _REDIRECT_STARTS else None
+        if found is None or self.dialect.wide_redirects:
+            return found is not None
+        return found[2][0] != "&" and not (found[1] or "").startswith("{")
+
+    def redirect(self) -> Steps[Redirect]:
+        """redirect: [number | '{' name '}'] operator word ."""
+        start = self.pos
+        found = _redirect(self.text, start)
+        assert found is not None
+        self.pos = found.end()
+        operator = found[2].replace("\\\n", "")
+        self.skip_blanks()
+        number = _number_before_redirect(self.text, self.pos) if operator[-1] != "&" else None
+        if number is not None or not self.at_word() or (operator == "<<<" and not self.dialect.wide_redirects):
+            self.unexpected("a word")
+        target = yield from self.word()
+        end = self.pos + self.base
+        heredoc = self.begin_heredoc(target, strip_tabs=operator == "<<-") if operator in _HEREDOCS else None
+        return new(Redirect, (operator, found[1], target, heredoc, start + self.base, end))
+
+    def redirects(self) -> Steps[tuple[Redirect, ...]]:
+        """The redirections after a compound command."""
+        found = []
+        while self.skip_blanks() in _REDIRECT_STARTS and self.at_redirect():
+            found.append((yield from self.redirect()))
+        return tuple(found)
+
+    def at_word(self) -> bool:
+        """Whether a word begins here."""
+        text, pos = self.text, self.pos
+        if text[pos] in "<>":
+            return text[pos + 1] == "(" and self.dialect.process_substitution
+        return text[pos] not in WORD_ENDS
+
+    def assignment(self) -> Steps[Assignment | Word]:
+        """assignment: name ['[' subscript ']'] ('=' | '+=') (word? | '(' element* ')'); without `=` it is a word."""
+        start, base = self.pos, self.base
+        found = _assignment(self.text, start)
+        assert found is not None
+        self.pos = found.end()
+        subscript, operator = None, found[2]
+        if operator is None:
+            subscript = yield from self.balanced(BRACKETED, "]")
+            operator = self.equals()
+            if not operator:
+                return (yield from self.bracketed_word(found[0], start, subscript))
+        elements, value = None, None
+        if self.text[self.pos] == "(" and self.dialect.arrays:
+            elements = yield from self.elements()
+        if self.at_word():
+            value = yield from self.word()
+        append = operator == "+="
+        return new(
+            Assignment, (found[1], subscript, append, value, elements, start + base, self.pos + base)
+        )
+
+    def equals(self) -> str:
+        """Go past `=` or `+=`; empty if neither stands here."""
+        found = _equals(self.text, self.pos)
+        if found is None:
+            return ""
+        self.pos = found.end()
+        return found[0]
+
+    def bracketed_word(self, head: str, start: int, inside: Word) -> Steps[Word]:
+        """A word whose beginning (`head`, brackets, what is in them) was read as a subscript."""
+        base = self.base
+        opening = new(Literal, (head, start + base, inside.start))
+        parts = [opening, *inside.parts, new(Literal, ("]", inside.end, self.pos + base))]
+        found = yield from self.more_parts(WORD, parts, self.soft(WORD, parts))
+        return new(Word, (found, start + base, self.pos + base))
+
+    def elements(self) -> Steps[tuple[ArrayElement, ...]]:
+        """elements: '(' (newline | element)* ')' ."""
+        self.pos += 1
+        found: list[ArrayElement] = []
+        while self.skip_gap() != ")":
+            if not self.at_word():
+                self.unexpected("`)`")
+                break
+            found.append((yield from self.element()))
+        self.close(")")
+        return tuple(found)
+
+    def element(self) -> Steps[ArrayElement]:
+        """element: ['[' subscript ']' ('=' | '+=')] word ."""
+        start, base = self.pos, self.base
+        if self.text[start] != "[":
+            word = yield from self.word()
+            return new(ArrayElement, (None, False, word, start + base, self.pos + base))
+        self.pos += 1
+        subscript = yield from self.balanced(BRACKETED, "]")
+        operator = self.equals()
+        if operator:
+            word = yield from self.word()
+            return new(ArrayElement, (subscript, operator == "+=", word, start + base, self.pos + base))
+        word = yield from self.bracketed_word("[", start, subscript)
+        return new(ArrayElement, (None, False, word, start + base, self.pos + base))
+
+    # ------------------------------------------------------------------------------------------------ compound commands
+    def compound(self, word: str) -> Steps[Statement]:
+        """compound: '(' … | '{' … | '[[' … | 'if' … | … ; `word` is the reserved word that stands here."""
+        production = _COMPOUNDS.get(word)
+        if production is None:
+            self.unexpected("a command")
+        if production is None or not self.enter():
+            return self.nothing()
+        statement: Statement = yield production(self)
+        self.budget.depth -= 1
+        self.count(1)
+        return statement
+
+    def keyword(self, word: str) -> None:
+        """Go past a reserved word, or fail."""
+        if self.closing_word() == word:
+            self.pos += len(word)
+        else:
+            self.unexpected(f"`{word}`")
+
+    def closing_word(self) -> str:
+        """The plain word that stands here; empty if there is none."""
+        found = _first_word(self.text, self.pos)
+        return found[0] if found is not None else ""
+
+    def group(self) -> Steps[Statement]:
+        """group: '{' list '}' ."""
+        start = self.pos
+        body = yield from self.braces()
+        return (yield from self.redirected(Group, (body,), start))
+
+    def redirected(self, kind: type[_Compound], fields: tuple[object, ...], start: int) -> Steps[_Compound]:
+        """A compound command that ends here, with its redirections."""
+        end = self.pos + self.base
+        redirects = yield from self.redirects()
+        return new(kind, (*fields, redirects, start + self.base, redirects[-1].end if redirects else end))
+
+    def parentheses(self) -> Steps[Statement]:
+        """subshell: '(' list ')' ; or arithmetic_command: '((' expression '))', where the two close together."""
+        start = self.pos
+        if self.text[start + 1] == "(" and self.dialect.arithmetic_commands:
+            inner = self.budget.parentheses.get(start + 1 + self.base)
+            if inner is None or self.text[start + 1 + inner + 1] == ")":
+                expression = yield from self.arithmetic_expression(start)
+                if expression is not None:
+                    return (yield from self.redirected(ArithmeticCommand, (expression,), start))
+        self.pos = start + 1
+        body = yield from self.body("(")
+        if self.text[self.pos] == ")":
+            self.pos += 1
+        else:
+            self.unexpected("`)`")
+        return (yield from self.redirected(Subshell, (body,), start))
+
+    def arithmetic_expression(self, start: int) -> Steps[Word | None]:
+        """What stands between `((` and `))`; None where the parentheses do not close together."""
+        self.pos = start + 2
+        self.budget.uncertain += 1
+        opened, self.opened = self.opened, []
+        expression = yield from self.word(PARENTHESISED)
+        self.opened = opened
+        if self.text.startswith("))", self.pos) or self.text[self.pos] == END:
+            self.settled()
+            self.pos += 2
+            if self.pos > self.end:
+                self.pos = self.end
+                self.fail("unclosed `((`", "`))`")
+            return expression
+        self.budget.uncertain -= 1
+        self.budget.parentheses[start + 1 + self.base] = self.pos - (start + 1)
+        return None
+
+    def if_clause(self) -> Steps[Statement]:
+        """if_clause: 'if' list 'then' list ('elif' list 'then' list)* ['else' list] 'fi' ."""
+        start = self.pos
+        branches: list[IfBranch] = []
+        otherwise = None
+        while not branches or self.closing_word() == "elif":
+            branches.append((yield from self.branch("elif" if branches else "if")))
+        if self.closing_word() == "else":
+            self.pos += len("else")
+            otherwise = yield from self.body("else")
+        self.keyword("fi")
+        return (yield from self.redirected(If, (tuple(branches), otherwise), start))
+
+    def branch(self, word: str) -> Steps[IfBranch]:
+        """branch: ('if' | 'elif') list 'then' list ."""
+        start = self.pos
+        self.pos += len(word)
+        condition = yield from self.body(word)
+        self.keyword("then")
+        body = yield from self.body("then")
+        return new(IfBranch, (condition, body, start + self.base, self.pos + self.base))
+
+    def while_clause(self) -> Steps[Statement]:
+        """while_clause: ('while' | 'until') list 'do' list 'done' ."""
+        start = self.pos
+        word = self.closing_word()
+        self.pos += len(word)
+        condition = yield from self.body(word)
+        body = yield from self.do_group()
+        return (yield from self.redirected(While, (condition, body, word == "until"), start))
+
+    def do_group(self) -> Steps[tuple[Statement, ...]]:
+        """do_group: 'do' list 'done' ."""
+        self.keyword("do")
+        body = yield from self.body("do")
+        self.keyword("done")
+        return body
+
+    def braces(self) -> Steps[tuple[Statement, ...]]:
+        """braces: '{' list '}' ."""
+        self.keyword("{")
+        body = yield from self.body("{")
+        self.keyword("}")
+        return body
+
+    def loop_body(self) -> Steps[tuple[Statement, ...]]:
+        """loop_body: newline* (do_group | braces) ."""
+        self.skip_gap()
+        return (yield from (self.braces() if self.closing_word() == "{" else self.do_group()))
+
+    def for_clause(self) -> Steps[Statement]:
+        """for_clause: 'for' name newline* ['in' word* (';' | newline)] loop_body | 'for' '((' … '))' loop_body ."""
+        start = self.pos
+        self.pos += len("for")
+        self.skip_blanks()
+        if self.text.startswith("((", self.pos) and self.dialect.arithmetic_commands:
+            return (yield from self.arithmetic_for(start))
+        name, words = yield from self.loop_head()
+        body = yield from self.loop_body()
+        return (yield from self.redirected(For, (name, words, body), start))
+
+    def select_clause(self) -> Steps[Statement]:
+        """select_clause: 'select' name newline* ['in' word* (';' | newline)] loop_body ."""
+        start = self.pos
+        self.pos += len("select")
+        self.skip_blanks()
+        name, words = yield from self.loop_head()
+        body = yield from self.loop_body()
+        return (yield from self.redirected(Select, (name, words, body), start))
+
+    def loop_head(self) -> Steps[tuple[str, tuple[Word, ...] | None]]:
+        """loop_head: name (';' | newline* ['in' word* (';' | newline)]) ."""
+        name = yield from self.name()
+        if self.skip_blanks() == ";":
+            self.pos += 1
+            return name, None
+        self.skip_gap()
+        if self.closing_word() != "in":
+            return name, None
+        self.pos += len("in")
+        words: list[Word] = []
+        self.skip_blanks()
+        while self.at_word():
+            words.append((yield from self.word()))
+            self.skip_blanks()
+        if self.text[self.pos] == ";":
+            self.pos += 1
+        elif self.text[self.pos] != "\n":
+            self.unexpected("`;` or a newline")
+        return name, tuple(words)
+
+    def name(self) -> Steps[str]:
+        """A word that names something, as it is written (bash looks at what it holds only when it runs)."""
+        if not self.at_word():
+            self.unexpected("a name")
+        start = self.pos
+        word = yield from self.word()
+        return plain_text(word) or self.text[start : self.pos]
+
+    def arithmetic_for(self, start: int) -> Steps[Statement]:
+        """arithmetic_for: 'for' '((' [expression] ';' [expression] ';' [expression] '))' [';'] loop_body ."""
+        self.pos += 1
+        opened, self.opened = self.opened, []
+        expressions: list[Word] = []
+        while not expressions or self.text[self.pos] == ";":
+            self.pos += 1
+            expressions.append((yield from self.word(EXPRESSION_OF_FOR)))
+        self.opened = opened
+        if not self.text.startswith("))", self.pos) or len(expressions) != _EXPRESSIONS:
+            self.unexpected("three expressions and `))`")
+        else:
+            self.pos += 2
+        if self.skip_blanks() == ";":
+            self.pos += 1
+        body = yield from self.loop_body()
+        return (yield from self.redirected(ArithmeticFor, (tuple(expressions), body), start))
+
+    def case_clause(self) -> Steps[Statement]:
+        """case_clause: 'case' word newline* 'in' newline* arm* 'esac' ."""
+        start = self.pos
+        self.pos += len("case")
+        self.skip_blanks()
+        if not self.at_word():
+            self.unexpected("a word")
+        word = yield from self.word()
+        self.skip_gap()
+        self.keyword("in")
+        arms: list[CaseArm] = []
+        while self.skip_gap() != END and self.closing_word() != "esac":
+            arms.append((yield from self.arm()))
+            if not arms[-1].terminator:
+                break
+        self.keyword("esac")
+        return (yield from self.redirected(Case, (word, tuple(arms)), start))
+
+    def arm(self) -> Steps[CaseArm]:
+        """arm: ['('] pattern ('|' pattern)* ')' list? (';;' | ';&' | ';;&')? ."""
+        start = self.pos
+        if self.text[start] == "(":
+            self.pos += 1
+        patterns = yield from self.patterns()
+        body = yield from self.statements()
+        found = _terminator(self.text, self.pos)
+        terminator = ""
+        if found is not None:
+            self.pos, terminator = found.end(), found[0].replace("\\\n", "")
+        return new(CaseArm, (patterns, body, terminator, start + self.base, self.pos + self.base))
+
+    def patterns(self) -> Steps[tuple[Word, ...]]:
+        """pattern ('|' pattern)* ')' ."""
+        found: list[Word] = []
+        while not found or self.text[self.pos] == "|":
+            self.pos += bool(found)
+            self.skip_blanks()
+            if not self.at_word():
+                self.unexpected("a pattern")
+                break
+            found.append((yield from self.word()))
+            self.skip_blanks()
+        if self.text[self.pos] == ")":
+            self.pos += 1
+        else:
+            self.unexpected("`)`")
+        return tuple(found)
+
+    # ------------------------------------------------------------------------------------------------------- conditions
+    def condition(self) -> Steps[Statement]:
+        """condition: '[[' (word | operator)* ']]' ; bash reports a wrong order of them and goes on, so it is not a fault."""
+        start = self.pos
+        self.pos += 2
+        words: list[Word] = []
+        operators: list[str] = []
+        operand = 0
+        while self.skip_gap() != END and self.closing_word() != "]]":
+            found = _condition_operator(self.text, self.pos)
+            if found is not None and not self.at_word():
+                self.pos = found.end()
+                operators.append(found[0])
+                operand = 1 if found[0] in "<>" else 0
+                continue
+            operator = operators[-1] if operators and operand == 2 else ""
+            word = yield from self.condition_word(operator)
+            operand = _place(word, operand, operators, words)
+        self.keyword("]]")
+        return (yield from self.redirected(Condition, (tuple(words), tuple(operators)), start))
+
+    def condition_word(self, operator: str) -> Steps[Word]:
+        """An operand; the one after `=~` may hold `|`, and blanks in parentheses."""
+        if operator != "=~":
+            return (yield from self.word(PATTERN if operator in _MATCHES else WORD))
+        start = self.pos
+        parts: list[WordPart] = []
+        nests = self.soft(REGEX, parts)
+        while True:
+            yield from self.more_parts(REGEX, parts, nests)
+            if self.text[self.pos] != "(":
+                break
+            opening = self.pos
+            self.pos += 1
+            inside = yield from self.balanced(PARENTHESISED, ")")
+            parts.append(new(Literal, ("(", opening + self.base, opening + 1 + self.base)))
+            parts.extend(inside.parts)
+            parts.append(new(Literal, (")", self.pos - 1 + self.base, self.pos + self.base)))
+            nests = self.soft(REGEX, parts)
+        return new(Word, (tuple(parts), start + self.base, self.pos + self.base))
+
+    # ------------------------------------------------------------------------------------------ functions, coprocesses
+    def function_parentheses(self, name: str, start: int) -> Steps[Statement]:
+        """function: word '(' ')' newline* compound redirect* ."""
+        self.pos += 1
+        if self.skip_blanks() == ")":
+            self.pos += 1
+        else:
+            self.unexpected("`)`")
+        return (yield from self.function_body(name.replace("\\\n", ""), start))
+
+    def function_body(self, name: str, start: int) -> Steps[Statement]:
+        """newline* compound redirect* ."""
+        self.skip_gap()
+        word = "(" if self.text[self.pos] == "(" else self.closing_word()
+        if word not in _BODIES:
+            self.unexpected("a compound command")
+        body = yield from self.compound(word)
+        return new(Function, (name, body, start, body.end))
+
+    def function_clause(self) -> Steps[Statement]:
+        """function_clause: 'function' name ['(' ')'] newline* compound redirect* ."""
+        start = self.pos + self.base
+        self.pos += len("function")
+        self.skip_blanks()
+        name = yield from self.name()
+        self.skip_blanks()
+        found = _empty_parentheses(self.text, self.pos)
+        if found is not None:
+            self.pos = found.end()
+        return (yield from self.function_body(name, start))
+
+    def coprocess(self) -> Steps[Statement]:
+        """coprocess: 'coproc' (simple | [name] compound redirect*) ."""
+        start = self.pos + self.base
+        self.pos += len("coproc")
+        self.skip_blanks()
+        name = "COPROC"
+        first = _first_word(self.text, self.pos)
+        if first is not None and first[0] not in _BODIES:
+            after = blanks(self.text, first.end()).end()  # type: ignore[union-attr]  # the pattern matches everywhere
+            if _compound_start(self.text, after):
+                name, self.pos = first[0], after
+        word = "(" if self.text[self.pos] == "(" else self.closing_word()
+        body = yield from (self.compound(word) if word in self.dialect.reserved or word == "(" else self.simple())
+        return new(Coprocess, (name, body, start, body.end))
+
+
+_Compound = TypeVar("_Compound", bound=Statement)
+_END, _GO_ON, _NESTS, _HARD = range(4)
+_EXPRESSIONS = 3
+_HEREDOCS = frozenset(("<<", "<<-"))
+_MATCHES = frozenset(("=", "==", "!="))
+_REDIRECT_STARTS = frozenset("0123456789<>&{")
+_terminator = re.compile(r";(?:\\\n)*+;(?:(?:\\\n)*+&)?|;(?:\\\n)*+&").match
+_empty_parentheses = re.compile(r"\((?:[ \t]|\\\n)*+\)").match
+_COMPOUNDS: dict[str, Callable[[Parser], Steps[Any]]] = {
+    "(": Parser.parentheses,
+    "{": Parser.group,
+    "[[": Parser.condition,
+    "if": Parser.if_clause,
+    "while": Parser.while_clause,
+    "until": Parser.while_clause,
+    "for": Parser.for_clause,
+    "select": Parser.select_clause,
+    "case": Parser.case_clause,
+    "function": Parser.function_clause,
+    "coproc": Parser.coprocess,
+}
+_BODIES = _COMPOUNDS.keys() - {"function", "coproc"}
+
+
+def _quick_redirect(found: re.Match[str], base: Shift) -> Redirect:
+    start, end = found.start(4) + base, found.end() + base
+    begin = found.start(6) + base
+    target = new(Word, ((new(Literal, (found[6], begin, end)),), begin, end))
+    return new(Redirect, (found[5], found[4] or None, target, None, start, end))
+
+
+def _quick_quoted(found: re.Match[str], kind: int, base: Shift) -> Word:
+    begin, finish = found.span(kind)
+    start, end = begin - 1 + base, finish + 1 + base
+    if kind == 2:
+        part: WordPart = new(SingleQuoted, (found[2], False, start, end))
+    else:
+        inside = (new(Literal, (found[3], begin + base, finish + base)),) if found[3] else ()
+        part = new(DoubleQuoted, (inside, False, start, end))
+    return new(Word, ((part,), start, end))
+
+
+def _declares(command: Word, parts: list[WordPart]) -> bool:
+    """Whether this is a command whose arguments may be arrays, and `parts` the beginning of one (`name=` before `(`)."""
+    last = parts[-1] if len(parts) == 1 else None
+    return (
+        isinstance(last, Literal)
+        and plain_text(command) in _DECLARATIONS
+        and _array_argument(last.text) is not None
+    )
+
+
+def _place(word: Word, operand: int, operators: list[str], words: list[Word]) -> int:
+    """Put a word of a condition to the operators or operands; the next one's place: 0 first, 1 operator, 2 second."""
+    text = plain_text(word)
+    if text is not None and ((operand == 0 and (text == "!" or _unary(text))) or (operand == 1 and text in _BINARY)):
+        operators.append(text)
+        return operand * 2
+    words.append(word)
+    return 1
