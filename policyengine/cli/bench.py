@@ -54,7 +54,7 @@ def hostile() -> Iterator[tuple[str, str]]:
     """The numbered cases: name and text."""
     shapes: dict[str, Callable[[int], str]] = {
         "list": lambda size: "a; " * (size // 3),
-        "nest": lambda size: "$(a " * (size // 5) + ")" * (size // 5),
+        "nest": lambda size: "$(aaaa bbbbbb " * (size // 16) + " )" * (size // 16),
         "word": lambda size: "echo " + "w" * (size - 5),
         "quote": lambda size: "echo " + "\"a\"'b'\\c$'\\x64'" * (size // 15),
     }
