@@ -213,6 +213,7 @@ class Control:
     kind: ControlKind
     text: str = ""
     arguments: Attributes | None = None
+    at: float = 0.0  # when it was asked for, in the run's own order; of two equal controls the earlier stays
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

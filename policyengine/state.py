@@ -1,8 +1,8 @@
 """What a run has done so far, as one frozen value that goes into a decision and comes out of it.
 
 The host keeps it (in memory, or in a store with compare-and-swap on `version`); the engine keeps nothing. Every part is
-bounded, and what is dropped at a bound makes later answers stricter, never milder: a forgotten file is one of unknown text
-and of every forgotten taint, a forgotten read or promotion has to be earned again, restrictions merge to their
+bounded, and what is dropped at a bound makes later answers stricter, never milder: a forgotten file is one of unknown
+text and of every forgotten taint, a forgotten read or promotion has to be earned again, restrictions merge to their
 intersection.
 """
 
@@ -52,7 +52,7 @@ class RunState:
     Attributes:
         version: number of calls that have been decided; a store compares it before it writes.
         written: path → what this run knows of a file that it wrote or fetched; the oldest come first.
-        digests: path → SHA-256, hex, of the text that was written there, also where the text itself was too long to keep.
+        digests: path → SHA-256, hex, of the text that was written there, also where that was too long to keep.
         forgotten: taints of the files that were dropped at `MAX_WRITTEN`; None while none was.
         cwd: working directory of a persistent shell, None where it is the context's, empty where it is not known.
         exports: exported variables of a persistent shell.
@@ -78,7 +78,7 @@ class RunState:
     restrictions: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def written_at(self, path: str) -> WrittenFile | None:
-        """Give what is known of a file that this run wrote; where provenance was dropped, any file may be one of those."""
+        """Give what is known of a file that this run wrote; once some were forgotten, any other may be one of them."""
         known = self.written.get(path)
         if known is None and self.forgotten is not None:
             return WrittenFile(path, None, self.forgotten)

@@ -1,0 +1,153 @@
+"""Rules, descriptions and profiles, made ready for a decision.
+
+`ready` opens a compiled bundle (a given one, one from the user's cache, or one compiled on the spot) and gives the
+parts that an engine is built of. Nothing of pydantic, YAML or RE2 is loaded unless something has to be compiled.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from policyengine.analysis import analyze
+from policyengine.analysis.tools import Tool, Tools
+from policyengine.bundle import Bundle, open_bundle, read_bundle
+from policyengine.config.cache import cache_folder, keep, kept
+from policyengine.config.clock import SystemClock
+from policyengine.config.sources import SourceFile, digest_of, files_of, shipped
+from policyengine.effects import Facts
+from policyengine.engine import Engine
+from policyengine.errors import LoadError
+from policyengine.model import Outcome, Request, Tier
+from policyengine.policies.ruleset import Profile, RuleSet, Zones
+from policyengine.policy import Policy, RemotePolicy
+from policyengine.shell.programs import Programs
+from policyengine.state import RunState
+
+__all__ = ["DEFAULT_PROFILE", "Ready", "compiled", "load", "ready", "source_files"]
+
+DEFAULT_PROFILE = "workstation"
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The parts of an engine under one profile.
+
+    Attributes:
+        profile: name of the profile.
+        rules: the rule set as a policy.
+        programs: descriptions of programs, decoded one by one.
+        tools: descriptions of tools, likewise.
+        digest: SHA-256 of the bundle, which names the policy in every decision.
+    """
+
+    profile: str
+    rules: RuleSet
+    programs: Programs
+    tools: Tools
+    digest: str
+
+    def tool(self, name: str) -> Tool | None:
+        """Give a tool's description; None where nobody described it."""
+        return self.tools.find(name)
+
+    def analyze(self, request: Request, state: RunState) -> Facts:
+        """Say what a call would do, by these descriptions."""
+        return analyze(request, state, self)
+
+    def engine(self, *policies: Policy, remote: Sequence[RemotePolicy] = ()) -> Engine:
+        """Build an engine of these rules and of further policies."""
+        return Engine(
+            analyze=self.analyze,
+            policies=(self.rules, *policies),
+            remote=tuple(remote),
+            policy_digest=self.digest,
+            clock=SystemClock(),
+        )
+
+
+def ready(rules: Sequence[Path] = (), profile: str = DEFAULT_PROFILE, *, use_shipped: bool = True) -> Ready:
+    """Make rules ready: the shipped ones and those of `rules` (directories, or a single bundle that holds everything).
+
+    Raises:
+        LoadError: a file is wrong, or there is no such profile.
+        BundleError: the bundle is damaged or of another version.
+    """
+    if len(rules) == 1 and rules[0].is_file():
+        return opened(open_bundle(rules[0]), profile)
+    return opened(_cached(source_files(rules, use_shipped=use_shipped)), profile)
+
+
+def load(
+    rules: Sequence[Path] = (),
+    profile: str = DEFAULT_PROFILE,
+    *,
+    project: Sequence[Path] = (),
+    use_shipped: bool = True,
+) -> Ready:
+    """As `ready`, but compiled on the spot and without the cache; `project` are directories that the agent can edit.
+
+    Raises:
+        LoadError: a file is wrong, a project's rule does not tighten, or there is no such profile.
+    """
+    return opened(compiled(source_files(rules, project=project, use_shipped=use_shipped)), profile)
+
+
+def source_files(
+    rules: Sequence[Path] = (), *, project: Sequence[Path] = (), use_shipped: bool = True
+) -> list[SourceFile]:
+    """Read the files of a rule set, in the order in which they are compiled.
+
+    Raises:
+        LoadError: a directory or file cannot be read, or a file lies where nothing is looked for.
+    """
+    folders = [(shipped(), Tier.SHIPPED)] if use_shipped else []
+    folders += [(path, Tier.USER) for path in rules] + [(path, Tier.PROJECT) for path in project]
+    return [file for folder, tier in folders for file in files_of(folder, tier)]
+
+
+def compiled(files: Sequence[SourceFile]) -> Bundle:
+    """Compile files into a bundle in memory.
+
+    Raises:
+        LoadError: a file is wrong.
+    """
+    from policyengine.config.compiler import compile_files  # noqa: PLC0415  pydantic and YAML, 200 ms
+
+    return read_bundle(compile_files(files), "compiled rules")
+
+
+def opened(bundle: Bundle, profile: str) -> Ready:
+    """Take the parts for a profile out of a bundle.
+
+    Raises:
+        LoadError: there is no such profile.
+    """
+    profiles = bundle.group("profile")
+    if profile not in profiles:
+        raise LoadError(
+            f"there is no profile `{profile}`", file=bundle.file, expected=", ".join(profiles) or "a profile"
+        )
+    outcomes = {kind: Outcome(outcome) for kind, outcome in profiles[profile].items()}
+    rules, zones = bundle.group(f"rules {profile}"), bundle.group("zones")
+    return Ready(
+        profile=profile,
+        rules=RuleSet(
+            "rules", Profile(profile, outcomes), lambda kind: rules.get(kind, ()), lambda: Zones(**zones["all"])
+        ),
+        programs=Programs(bundle.group("program")),
+        tools=Tools(bundle.group("tool")),
+        digest=bundle.digest,
+    )
+
+
+def _cached(files: Sequence[SourceFile]) -> Bundle:
+    folder, sources = cache_folder(os.environ), digest_of(files)
+    bundle = kept(folder, sources) if folder else None
+    if bundle is None:
+        bundle = compiled(files)
+        if folder:
+            keep(folder, sources, bundle.data)
+    return bundle

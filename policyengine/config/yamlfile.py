@@ -2,8 +2,9 @@
 
 YAML 1.1 turns `on` into true, `22:22` into 1342, `010` into 8 and a repeated key into its last value. Here only `true`
 and `false` are booleans, only `null` and nothing are null (`~` is a home directory), only plain decimal numbers are
-numbers, every other unquoted word stays text, and a *key* that some reader takes for a boolean is refused; every other key
-is text. Anchors, aliases, merge keys and tags are refused, so a small file cannot describe a huge or an executable value.
+numbers, every other unquoted word stays text, and a *key* that some reader takes for a boolean is refused; every other
+key is text. Anchors, aliases, merge keys and tags are refused, so that a small file cannot describe a huge or an
+executable value.
 """
 
 from __future__ import annotations

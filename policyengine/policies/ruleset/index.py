@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
-from policyengine.effects import EFFECTS, Effect
-from policyengine.model import Finding, Outcome, Severity, Span
+from policyengine.effects import EFFECTS, Effect, Span
+from policyengine.model import Finding, Outcome, Severity
 from policyengine.policies.ruleset.matchers import EffectTest, Matcher, effect_test, zones_of
 from policyengine.policies.ruleset.sight import Sight
 

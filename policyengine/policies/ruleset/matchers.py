@@ -4,7 +4,7 @@
     item [position or null, matcher] · over n · not matcher
 
 `value_test` takes a value alone (arguments of a request, items of a list). `effect_test` takes an effect and what is
-known of the call, since places depend on both. A value that is missing or of another type satisfies no operator but `not`.
+known of the call, since places depend on both. A value that is missing or of another type satisfies only `not`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HOSTS = frozenset({"host"})  # fields that hold a host
 ON_FILES: frozenset[type[Effect]] = frozenset({FileRead, FileWrite, FileDelete, FileAttribute})
 
 
-# ------------------------------------------------------------------------------------------------------------------ values
+# --------------------------------------------------------------------------------------------------------------- values
 def value_test(matcher: Matcher) -> ValueTest:
     """Compile a matcher on a value."""
     tests = [_VALUES[operator](argument) for operator, argument in matcher]
@@ -109,14 +109,14 @@ _VALUES: Mapping[str, Callable[[Any], ValueTest]] = {
 }
 
 
-# ----------------------------------------------------------------------------------------------------------------- effects
+# -------------------------------------------------------------------------------------------------------------- effects
 def effect_test(kind: type[Effect], field: str, matcher: Matcher) -> EffectTest:
     """Compile a matcher on a field of one kind of effect."""
     tests = [_one(kind, field, operator, argument) for operator, argument in matcher]
     return tests[0] if len(tests) == 1 else lambda effect, sight: all(test(effect, sight) for test in tests)
 
 
-def _one(kind: type[Effect], field: str, operator: str, argument: Any) -> EffectTest:  # noqa: ANN401  plain data
+def _one(kind: type[Effect], field: str, operator: str, argument: Any) -> EffectTest:
     if operator == "not" and any(inner in PLACE_OPERATORS for inner, _ in argument):
         test = effect_test(kind, field, argument)
         return lambda effect, sight: not test(effect, sight)

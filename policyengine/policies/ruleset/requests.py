@@ -1,8 +1,8 @@
 """Rules over the request alone: which tool, which arguments, who asks, in what circumstances.
 
-Fields are `action`, `kind`, `tool`, `argument.NAME`, `principal.NAME` (`id`, `roles`, `internal`, `agent`, `delegation`,
-`attributes.NAME`) and `context.NAME`. A rule that looks at arguments says nothing of a tool as such, which is asked about
-without any.
+Fields are `action`, `kind`, `tool`, `argument.NAME`, `principal.NAME` (`id`, `roles`, `internal`, `agent`,
+`delegation`, `attributes.NAME`) and `context.NAME`. A rule that looks at arguments says nothing of a tool as such,
+which is asked about without any.
 """
 
 from __future__ import annotations

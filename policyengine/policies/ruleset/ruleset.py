@@ -30,8 +30,8 @@ class Profile(NamedTuple):
 class RuleSet:
     """Compiled rules under one profile.
 
-    `rules` gives the compiled rules of a kind of effect (or of `REQUESTS`); it is asked once for each kind, when an effect
-    of that kind is first judged, so that a short-lived process decodes only what it needs. `zones` likewise.
+    `rules` gives the compiled rules of a kind of effect (or of `REQUESTS`); it is asked once for each kind, when an
+    effect of that kind is first judged, so that a short-lived process decodes only what it needs. `zones` likewise.
     """
 
     __slots__ = ("_indexes", "_made", "_profile", "_requests", "_rules", "_zones", "name")

@@ -1,0 +1,79 @@
+"""From a rule set's files to a bundle. Here everything is checked; whatever opens the bundle later trusts its shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from policyengine.bundle import compile_bundle
+from policyengine.config.matchers import ZoneNames
+from policyengine.config.profiles import OUTCOMES, ProfileSpec, compile_profiles
+from policyengine.config.rules import CheckedRule, Source, check_rules
+from policyengine.config.sources import SourceFile, digest_of
+from policyengine.config.specs import compile_descriptions
+from policyengine.config.tools import compile_tools
+from policyengine.config.yamlfile import Document, read_bytes
+from policyengine.config.zones import compile_zones
+from policyengine.errors import LoadError
+from policyengine.model import Tier
+from policyengine.policies.ruleset.sight import BUILTIN
+
+
+def compile_files(files: Sequence[SourceFile]) -> bytes:
+    """Check all files and compile them into one bundle, with the rules of every profile.
+
+    Raises:
+        LoadError: the first fault that is found; nothing is compiled then.
+    """
+    documents = read_documents(files)
+    zones = compile_zones(documents["zones"])
+    profiles = compile_profiles(documents["profiles"])
+    rules = checked_rules(files, documents)
+    groups: dict[str, Mapping[str, Any]] = {
+        "zones": {"all": zones.plain()},
+        "profile": {name: _outcomes(profile) for name, profile in profiles.items()},
+        "program": compile_descriptions(documents["commands"]),
+        "tool": compile_tools(documents["tools"]),
+    }
+    for name, profile in profiles.items():
+        groups[f"rules {name}"] = _by_kind(rules, profile)
+    return compile_bundle(groups, digest_of(files))
+
+
+def checked_rules(files: Sequence[SourceFile], documents: Mapping[str, Sequence[Document]]) -> list[CheckedRule]:
+    """Check the rules among the files against their zones and profiles.
+
+    Raises:
+        LoadError: a rule, zone or profile is wrong.
+    """
+    zones = compile_zones(documents["zones"])
+    names = ZoneNames(frozenset(zones.paths) | BUILTIN, frozenset(zones.hosts))
+    tiers = (file.tier for file in files if file.content == "rules")
+    sources = [Source(document, tier) for document, tier in zip(documents["rules"], tiers, strict=True)]
+    return check_rules(sources, names, compile_profiles(documents["profiles"]))
+
+
+def read_documents(files: Iterable[SourceFile]) -> dict[str, list[Document]]:
+    """Read the YAML of every file, by what it holds, in order.
+
+    Raises:
+        LoadError: a file is no YAML of ours, or one of the project tier holds something else than rules.
+    """
+    documents: dict[str, list[Document]] = {"rules": [], "commands": [], "profiles": [], "zones": [], "tools": []}
+    for file in files:
+        if file.tier is Tier.PROJECT and file.content != "rules":
+            raise LoadError(f"{file.content} of a project", file=file.name, expected="rules that tighten, nothing else")
+        documents[file.content].append(read_bytes(file.data, file.name))
+    return documents
+
+
+def _outcomes(profile: ProfileSpec) -> dict[str, int]:
+    return {kind: int(OUTCOMES[word]) for kind, word in profile.effects.items()}
+
+
+def _by_kind(rules: Iterable[CheckedRule], profile: ProfileSpec) -> dict[str, list[dict[str, Any]]]:
+    compiled: dict[str, list[dict[str, Any]]] = {}
+    for rule in rules:
+        if rule.is_in(profile.name):
+            compiled.setdefault(rule.kind, []).append(rule.for_profile(profile))
+    return compiled

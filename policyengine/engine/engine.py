@@ -1,0 +1,179 @@
+"""The decision point: analyse, ask every policy, combine, discharge. It keeps nothing and fails closed.
+
+Whatever goes wrong is DENY with a code of its own (`engine.closed`); no setting changes that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeAlias, TypeVar
+
+from policyengine.effects import FATAL_CAUSES, Facts, Opaque
+from policyengine.engine.closed import are_facts, checked, late, no_analysis, raised, unreadable
+from policyengine.engine.rewriting import joined, rewritten
+from policyengine.errors import UsageError
+from policyengine.model import Decision, Grant, Outcome, Request, Verdict
+from policyengine.policy import Policy, RemotePolicy, combine, discharge
+from policyengine.state import START, RunState, after
+
+T = TypeVar("T")
+Analyze: TypeAlias = Callable[[Request, RunState], Facts]
+NO_FACTS = Facts()
+
+
+class Clock(Protocol):
+    """Time, which the engine does not know by itself."""
+
+    def seconds(self) -> float:
+        """Read a clock that only goes forward."""
+
+    async def within(self, answer: Awaitable[T], seconds: float) -> T:
+        """Wait for an answer at most so long; TimeoutError after that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """A set of policies behind one analysis.
+
+    Attributes:
+        analyze: what a request would do; pure.
+        policies: asked about every request.
+        remote: asked, in order, only while the answer is below DENY, so that denied calls leak nowhere.
+        policy_digest: names the rules in every decision.
+        clock: needed where an answer may be late.
+        deadline: seconds that each of `policies` may take; None for no limit. Remote policies state their own.
+    """
+
+    analyze: Analyze
+    policies: tuple[Policy, ...]
+    remote: tuple[RemotePolicy, ...] = ()
+    policy_digest: str = ""
+    clock: Clock | None = None
+    deadline: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.clock is None and (self.remote or self.deadline is not None):
+            raise UsageError("a deadline needs a clock")
+
+    def decide(self, request: Request, state: RunState, grants: Iterable[Grant] = ()) -> tuple[Decision, RunState]:
+        """Decide a call, and say what the run is after it."""
+        offered = tuple(grants)
+        first, facts = self._decide_once(request, state, offered)
+        again = rewritten(request, first)
+        if again is None:
+            return first, after(state, facts, first)
+        second, facts = self._decide_once(again, state, offered)
+        decision = joined(first, second, again)
+        return decision, after(state, facts, decision)
+
+    async def adecide(
+        self, request: Request, state: RunState, grants: Iterable[Grant] = ()
+    ) -> tuple[Decision, RunState]:
+        """Decide as `decide` does, without blocking the event loop while remote policies are asked."""
+        offered = tuple(grants)
+        first, facts = await self._adecide_once(request, state, offered)
+        again = rewritten(request, first)
+        if again is None:
+            return first, after(state, facts, first)
+        second, facts = await self._adecide_once(again, state, offered)
+        decision = joined(first, second, again)
+        return decision, after(state, facts, decision)
+
+    def evaluate_tool(self, request: Request, state: RunState = START) -> Decision:
+        """Bound the answers for a tool from below, whatever its arguments: nothing is analysed, nothing granted.
+
+        A tool is hidden only where this is DENY, so that what is hidden can never be decided otherwise.
+        """
+        bare = replace(request, arguments=None)
+        verdicts = [self._answer(policy, bare, NO_FACTS, state) for policy in self.policies]
+        return self._decision(bare, NO_FACTS, state, verdicts, ())
+
+    def _decide_once(self, request: Request, state: RunState, grants: tuple[Grant, ...]) -> tuple[Decision, Facts]:
+        facts, verdicts = self._judge(request, state)
+        for policy in self.remote:
+            if _is_denied(verdicts):
+                break
+            verdicts.append(self._answer(policy, request, facts, state, policy))
+        return self._decision(request, facts, state, verdicts, grants), facts
+
+    async def _adecide_once(
+        self, request: Request, state: RunState, grants: tuple[Grant, ...]
+    ) -> tuple[Decision, Facts]:
+        facts, verdicts = self._judge(request, state)
+        for policy in self.remote:
+            if _is_denied(verdicts):
+                break
+            verdicts.append(await self._aanswer(policy, request, facts, state))
+        return self._decision(request, facts, state, verdicts, grants), facts
+
+    def _judge(self, request: Request, state: RunState) -> tuple[Facts, list[Verdict]]:
+        """What the call would do, and what the policies say that need nothing else."""
+        facts, verdicts = self._analyzed(request, state)
+        verdicts += [self._answer(policy, request, facts, state) for policy in self.policies]
+        return facts, verdicts
+
+    def _analyzed(self, request: Request, state: RunState) -> tuple[Facts, list[Verdict]]:
+        try:
+            facts = self.analyze(request, state)
+        except Exception as error:  # an analysis that fails must not let anything through
+            return no_analysis("engine.analyzer-raised", f"The analysis failed ({type(error).__name__}).")
+        if not are_facts(facts):
+            return no_analysis("engine.analyzer-rubbish", "The analysis gave no facts.")
+        fatal = [effect for effect in facts.effects if type(effect) is Opaque and effect.cause in FATAL_CAUSES]
+        return facts, [unreadable(fatal)] if fatal else []
+
+    def _answer(
+        self,
+        policy: Policy,
+        request: Request,
+        facts: Facts,
+        state: RunState,
+        remote: RemotePolicy | None = None,
+    ) -> Verdict:
+        try:
+            deadline = self.deadline if remote is None else remote.deadline
+            if deadline is None or self.clock is None:
+                return checked(policy, policy.evaluate(request, facts, state))
+            start = self.clock.seconds()
+            answer = policy.evaluate(request, facts, state)
+            return checked(policy, answer) if self.clock.seconds() - start <= deadline else late(policy)
+        except Exception as error:  # a policy that fails denies
+            return raised(policy, error)
+
+    async def _aanswer(self, policy: RemotePolicy, request: Request, facts: Facts, state: RunState) -> Verdict:
+        try:
+            assert self.clock is not None  # __post_init__
+            start, deadline = self.clock.seconds(), policy.deadline
+            answer = await self.clock.within(policy.aevaluate(request, facts, state), deadline)
+            return checked(policy, answer) if self.clock.seconds() - start <= deadline else late(policy)
+        except TimeoutError:
+            return late(policy)
+        except Exception as error:  # a policy that fails denies
+            return raised(policy, error)
+
+    def _decision(
+        self,
+        request: Request,
+        facts: Facts,
+        state: RunState,
+        verdicts: Iterable[Verdict],
+        grants: tuple[Grant, ...],
+    ) -> Decision:
+        verdict = combine(verdicts)
+        used = discharge(verdict, grants, request.context.now)
+        return Decision(
+            outcome=Outcome.ALLOW if used else verdict.outcome,
+            findings=verdict.findings,
+            effects=facts.effects,
+            obligations=verdict.obligations,
+            control=verdict.control,
+            grants=used,
+            request=request,
+            policy_digest=self.policy_digest,
+            state_version=state.version,
+        )
+
+
+def _is_denied(verdicts: Iterable[Verdict]) -> bool:
+    return combine(verdicts).outcome is Outcome.DENY

@@ -1,0 +1,183 @@
+"""What every policy looks like, how their verdicts become one, and how granted asks are discharged.
+
+Combining is `max` over ALLOW < ASK < DENY, so that the order of policies cannot matter and adding one never loosens.
+Only `discharge` lowers, and only an ASK of which every finding is named by a grant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from policyengine.effects import Effect, Facts
+from policyengine.model import (
+    Control,
+    ControlKind,
+    Finding,
+    Grant,
+    Obligation,
+    ObligationKind,
+    Outcome,
+    Request,
+    Severity,
+    Tier,
+    Verdict,
+    digest_of,
+)
+from policyengine.state import RunState
+
+COMBINED = "combined"  # name of the verdict that stands for all
+
+
+class Policy(Protocol):
+    """A policy that needs nothing but its arguments: the same question always has the same answer."""
+
+    @property
+    def name(self) -> str:
+        """Name the policy in findings and records."""
+
+    def evaluate(self, request: Request, facts: Facts, state: RunState) -> Verdict:
+        """Judge a request. With `request.arguments` None, the answer is a bound below the answers for all arguments."""
+
+
+class RemotePolicy(Policy, Protocol):
+    """A policy that asks somebody else; `deadline` is in seconds, and an answer after it is refused."""
+
+    @property
+    def deadline(self) -> float:
+        """Say how many seconds the answer may take."""
+
+    async def aevaluate(self, request: Request, facts: Facts, state: RunState) -> Verdict:
+        """Judge a request without blocking the event loop; the same answer as `evaluate`."""
+
+
+# ------------------------------------------------------------------------------------------------------------- combine
+def combine(verdicts: Iterable[Verdict]) -> Verdict:
+    """Join verdicts into the strictest: no verdict at all is DENY, as are two rewrites that differ."""
+    given = tuple(verdicts)
+    if not given:
+        return refusal(COMBINED, "engine.no-policies", "No policy answered, so nothing is allowed.")
+    findings = [finding for verdict in given for finding in _explained(verdict)]
+    controls = [verdict.control for verdict in given if verdict.control is not None]
+    if _rewrites_differ(controls):
+        findings.append(_finding("engine.rewrites-differ", "Two policies want different arguments."))
+        controls = [control for control in controls if control.kind is not ControlKind.REWRITE]
+    outcome = max(_enforced(findings), default=Outcome.ALLOW)
+    obligations = tuple(obligation for verdict in given for obligation in verdict.obligations)
+    return Verdict(
+        policy=COMBINED,
+        outcome=outcome,
+        findings=strictest_first(findings),
+        obligations=merged(obligations) if obligations else (),
+        control=_strongest(controls),
+    )
+
+
+def refusal(policy: str, code: str, message: str) -> Verdict:
+    """Deny for a reason of the engine's own."""
+    return Verdict(policy=policy, outcome=Outcome.DENY, findings=(_finding(code, message),))
+
+
+def _finding(code: str, message: str) -> Finding:
+    return Finding(rule=code, code=code, message=message, outcome=Outcome.DENY, severity=Severity.HIGH)
+
+
+def _enforced(findings: Iterable[Finding]) -> list[Outcome]:
+    return [finding.outcome for finding in findings if not finding.shadow]
+
+
+def _explained(verdict: Verdict) -> tuple[Finding, ...]:
+    """A verdict's findings, with one more where it is stricter than they say: it counts, and no grant names it."""
+    if verdict.outcome <= max(_enforced(verdict.findings), default=Outcome.ALLOW):
+        return verdict.findings
+    bare = Finding(
+        rule=f"engine.unexplained.{verdict.policy}",
+        code="engine.unexplained",
+        message=f"The policy {verdict.policy} gave this answer without a reason.",
+        outcome=verdict.outcome,
+        severity=Severity.MEDIUM,
+    )
+    return (*verdict.findings, bare)
+
+
+def strictest_first(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Order findings by outcome and severity, then by where they point and what they are called."""
+    return tuple(findings) if len(findings) < 2 else tuple(sorted(findings, key=_rank))
+
+
+def _rank(finding: Finding) -> tuple[object, ...]:
+    span = finding.span or (-1, -1)
+    return (-finding.outcome, finding.shadow, -finding.severity, span, finding.rule, finding.message)
+
+
+def merged(obligations: Iterable[Obligation]) -> tuple[Obligation, ...]:
+    """Merge obligations of one kind: the smallest number of bytes, and every name."""
+    kinds: dict[ObligationKind, Obligation] = {}
+    for obligation in obligations:
+        known = kinds.setdefault(obligation.kind, obligation)
+        limits = [one.limit for one in (known, obligation) if one.limit is not None]
+        limit = min(limits, default=None)
+        kinds[obligation.kind] = Obligation(kind=obligation.kind, limit=limit, names=known.names | obligation.names)
+    return tuple(kinds[kind] for kind in ObligationKind if kind in kinds)
+
+
+_STRENGTH = {ControlKind.INTERRUPT: 2, ControlKind.STOP: 1, ControlKind.REWRITE: 0}
+
+
+def _rewrites_differ(controls: Sequence[Control]) -> bool:
+    rewrites = [control.arguments for control in controls if control.kind is ControlKind.REWRITE]
+    return len(rewrites) > 1 and len({digest_of(arguments) for arguments in rewrites}) > 1
+
+
+def _strongest(controls: Sequence[Control]) -> Control | None:
+    """Pick interrupt before stop before rewrite, and of equals the one that was asked for first."""
+    return min(controls, key=lambda one: (-_STRENGTH[one.kind], one.at, one.text), default=None)
+
+
+# ----------------------------------------------------------------------------------------------------------- discharge
+def discharge(verdict: Verdict, grants: Iterable[Grant], now: float | None) -> tuple[Grant, ...]:
+    """Find the grants that answer every ASK of a verdict: with them it becomes ALLOW; none where one ASK stays open.
+
+    Args:
+        verdict: the combined verdict; a DENY is never discharged.
+        grants: those on offer. The project tier grants nothing; one with an end or uses left must still have them.
+        now: seconds since the epoch; None where it is not known, and then a grant that ends counts as ended.
+    """
+    if verdict.outcome is not Outcome.ASK:
+        return ()
+    usable = sorted((grant for grant in grants if _is_usable(grant, now)), key=_worth)
+    used: dict[int, Grant] = {}
+    for finding in verdict.findings:
+        if finding.outcome is not Outcome.ASK or finding.shadow:
+            continue
+        index = next((index for index, grant in enumerate(usable) if _answers(grant, finding)), None)
+        if index is None:
+            return ()
+        used[index] = usable[index]
+    return tuple(used.values())
+
+
+def _is_usable(grant: Grant, now: float | None) -> bool:
+    if grant.tier is Tier.PROJECT:
+        return False
+    if grant.until is not None and not (now is not None and now < grant.until):
+        return False
+    return grant.uses is None or grant.uses > 0
+
+
+def _worth(grant: Grant) -> tuple[object, ...]:
+    """Standing grants go before those that are used up, so that the latter are kept for what only they answer."""
+    return (grant.uses is not None, grant.until is not None, grant.tier, grant.source, sorted(grant.rules))
+
+
+def _answers(grant: Grant, finding: Finding) -> bool:
+    if finding.rule not in grant.rules or finding.rule.startswith("engine."):
+        return False
+    if grant.effects is None:
+        return True
+    return finding.effect is not None and placeless(finding.effect) in {placeless(one) for one in grant.effects}
+
+
+def placeless(effect: Effect) -> Effect:
+    """Give an effect without its place in a text: a grant is for what is done, wherever it is written."""
+    return effect._replace(span=None)
