@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,13 @@ import pytest
 
 from policyengine.config.specs import Example, compile_descriptions, examples
 from policyengine.config.yamlfile import Document, read_file
+from policyengine.effects import Effect, Execute, as_json
 from policyengine.errors import LoadError
-from policyengine.shell.programs import Programs, read_arguments
-from policyengine.shell.values import Value
+from policyengine.shell.interpret import Situation, interpret
+from policyengine.shell.programs import Programs
 
 COMMANDS = Path(__file__).parents[1] / "rules" / "commands"
 FILES = sorted(COMMANDS.glob("*.yaml"))
-SHELL_CHARACTERS = frozenset("$`|&;<>(){}*?[]\n~")
 
 
 def _loaded() -> tuple[Mapping[str, Any], list[Document], dict[str, LoadError]]:
@@ -65,18 +64,23 @@ def test_every_program_has_a_summary_and_examples(document: Document) -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_an_example_is_read_without_remainder(example: Example) -> None:
-    words = _words(example.command)
-    program = PROGRAMS.find(words[0].rpartition("/")[2]) if words else None
-    if program is None:
-        return
-    reading = read_arguments(program, [Value(word) for word in words[1:]])
-    expected = any(kind == "opaque" for kind, _ in example.effects)
-    assert expected or not reading.opaque
+def test_an_example_has_exactly_the_effects_it_states(example: Example) -> None:
+    found = _effects(example.command)
+    missing = [stated for stated in example.effects if not _take(found, *stated)]
+    assert not missing, f"lacks {missing}; has besides {found}"
+    assert not found, f"has besides {found}"
 
 
-def _words(command: str) -> list[str]:
-    """The words of a command without expansions, or nothing."""
-    if not SHELL_CHARACTERS.isdisjoint(command):
-        return []
-    return shlex.split(command)
+def _effects(command: str) -> list[Effect]:
+    facts = interpret(command, Situation(), PROGRAMS)
+    return [effect for effect in dict.fromkeys(facts.effects) if not isinstance(effect, Execute)]
+
+
+def _take(found: list[Effect], kind: str, fields: Mapping[str, object]) -> bool:
+    """Remove the first effect that is what was stated."""
+    for effect in found:
+        values = as_json(effect)
+        if values["kind"] == kind and all(values[name] == value for name, value in fields.items()):
+            found.remove(effect)
+            return True
+    return False
