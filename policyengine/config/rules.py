@@ -14,7 +14,7 @@ from policyengine.config.profiles import OUTCOMES, OutcomeWord, ProfileSpec
 from policyengine.config.validated import Schema, validated
 from policyengine.config.yamlfile import Document, Place, Plain
 from policyengine.effects import EFFECTS
-from policyengine.model import Outcome, Severity, Tier
+from policyengine.model import Context, Outcome, Principal, Severity, ShellKind, Tier, freeze_object
 from policyengine.policies.ruleset.requests import REQUEST_FIELDS
 from policyengine.policies.ruleset.ruleset import REQUESTS, SEVERITIES
 from policyengine.state import Label
@@ -41,13 +41,59 @@ class AnswerSpec(Schema):
     severity: SeverityWord | None = None
 
 
+class WhoSpec(Schema):
+    """Who calls, in an example."""
+
+    id: str = "anonymous"
+    roles: list[str] = Field(default=[])
+    attributes: dict[str, Any] = Field(default={})
+    internal: bool = False
+    agent: str = ""
+
+    def made(self) -> Principal:
+        """Make the principal."""
+        return Principal(
+            id=self.id,
+            roles=tuple(self.roles),
+            attributes=freeze_object(self.attributes),
+            internal=self.internal,
+            agent=self.agent,
+        )
+
+
+class CircumstancesSpec(Schema):
+    """In what circumstances a call is made, in an example."""
+
+    cwd: str = "/workspace"
+    home: str = "/home/agent"
+    workspace: list[str] = Field(default=["/workspace"])
+    shell: Literal["bash", "sh", "zsh", "unknown"] = "bash"
+    platform: str = "linux"
+    sandbox: str = "none"
+    depth: int = 0
+    tags: list[str] = Field(default=[])
+
+    def made(self) -> Context:
+        """Make the context."""
+        return Context(
+            cwd=self.cwd,
+            home=self.home,
+            workspace=tuple(self.workspace),
+            shell=ShellKind(self.shell),
+            platform=self.platform,
+            sandbox=self.sandbox,
+            depth=self.depth,
+            tags=frozenset(self.tags),
+        )
+
+
 class CallSpec(Schema):
     """An example that is no shell command: a call of a tool."""
 
     tool: str
     arguments: dict[str, Any] = Field(default={})
-    principal: dict[str, Any] = Field(default={})
-    context: dict[str, Any] = Field(default={})
+    principal: WhoSpec = WhoSpec()
+    context: CircumstancesSpec = CircumstancesSpec()
 
 
 ExampleSpec: TypeAlias = Annotated[str, StringConstraints(min_length=1)] | CallSpec

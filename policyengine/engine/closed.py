@@ -13,7 +13,9 @@ from dataclasses import replace
 from policyengine.effects import KINDS, Cause, Facts, Opaque
 from policyengine.model import Control, ControlKind, Finding, Obligation, Outcome, Severity, Verdict, freeze_object
 from policyengine.policy import Policy, refusal
+from policyengine.state import Label
 
+LABELS: frozenset[str] = frozenset(Label)
 ENGINE = "engine"  # name of the engine's own verdicts
 
 
@@ -110,6 +112,7 @@ def _is_finding(value: object) -> bool:
         and (value.span is None or (_are(value.span, _is_whole) and len(value.span) == 2))
         and (value.effect is None or type(value.effect) in KINDS)
         and type(value.labels) is frozenset
+        and value.labels <= LABELS
     )
 
 

@@ -1,0 +1,68 @@
+"""What a run has done so far, as one frozen value, and its bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from policyengine.effects import Taints, WrittenFile
+
+MAX_WRITTEN = 1024  # paths whose provenance is kept
+MAX_TEXT = 64 * 1024  # characters of one file's text
+MAX_TEXTS = 512 * 1024  # characters of all texts together
+MAX_SHELL = 256  # variables, and functions, of a persistent shell
+MAX_READS = 1024
+MAX_PROMOTIONS = 1024
+MAX_COUNTERS = 256
+MAX_RESTRICTIONS = 64
+
+
+class Label(StrEnum):
+    """What a run carries with it from the moment it happened. Labels are never taken away."""
+
+    UNTRUSTED = "untrusted"  # it has read content that strangers may have written
+    SECRETS = "secrets"  # it has read secrets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunState:
+    """The run so far.
+
+    Attributes:
+        version: number of calls that have been decided; a store compares it before it writes.
+        written: path → what this run knows of a file that it wrote or fetched; the oldest come first.
+        digests: path → SHA-256, hex, of the text that was written there, also where that was too long to keep.
+        forgotten: taints of the files that were dropped at `MAX_WRITTEN`; None while none was.
+        cwd: working directory of a persistent shell, None where it is the context's, empty where it is not known.
+        exports: exported variables of a persistent shell.
+        functions: its functions, name → source text.
+        labels: what the run carries (`Label`).
+        counters: name → how often (`calls`, `allowed`, `asked`, `denied`, and what policies count).
+        reads: paths that this run has read, the oldest first.
+        promotions: deferred tools that were promoted.
+        restrictions: source (a skill, an operator) → the only tools that it leaves; all hold at once.
+    """
+
+    version: int = 0
+    written: Mapping[str, WrittenFile] = field(default_factory=dict)
+    digests: Mapping[str, str] = field(default_factory=dict)
+    forgotten: Taints | None = None
+    cwd: str | None = None
+    exports: Mapping[str, str] = field(default_factory=dict)
+    functions: Mapping[str, str] = field(default_factory=dict)
+    labels: frozenset[Label] = frozenset()
+    counters: Mapping[str, int] = field(default_factory=dict)
+    reads: tuple[str, ...] = ()
+    promotions: frozenset[str] = frozenset()
+    restrictions: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def written_at(self, path: str) -> WrittenFile | None:
+        """Give what is known of a file that this run wrote; once some were forgotten, any other may be one of them."""
+        known = self.written.get(path)
+        if known is None and self.forgotten is not None:
+            return WrittenFile(path, None, self.forgotten)
+        return known
+
+
+START = RunState()
