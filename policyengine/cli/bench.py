@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from policyengine.cli.core import open_core, shell_request
+from policyengine.cli.core import open_engine, shell_request
 from policyengine.cli.everyday import EVERYDAY
 from policyengine.cli.wire import Json, dumps, loads, request_of
 from policyengine.errors import ParseError, UsageError
 from policyengine.model import Context, Request
 from policyengine.shell import parse
+from policyengine.state import START
 
 CASE_SECONDS = 2.5  # thirteen cases and a reference stay below a suite's 50 seconds
 MAX_SAMPLES = 20_000
@@ -108,8 +109,8 @@ Work = tuple[Callable[[Request], object], dict[str, Callable[[Request], object]]
 
 def _shell(options: argparse.Namespace) -> Work:
     """The whole decision; beside it, what reading the text takes of it."""
-    core = open_core(options)
-    return core.decide, {"parse": _parsed}
+    engine = open_engine(options)
+    return lambda request: engine.decide(request, START), {"parse": _parsed}
 
 
 def _parse(_: argparse.Namespace) -> Work:

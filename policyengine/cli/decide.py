@@ -11,11 +11,10 @@ import time
 from collections.abc import Iterator
 from typing import BinaryIO, TextIO
 
-from policyengine.cli.core import Core, open_core
+from policyengine.cli.core import Runs, open_engine
 from policyengine.cli.status import Status
 from policyengine.cli.wire import IMPOSSIBLE, Json, decision_json, dumps, error_json, id_of, loads, refusal, request_of
 from policyengine.errors import RequestError
-from policyengine.model import Request
 
 MAX_LINE = 16 * 1024 * 1024  # bytes; a command at its own limit fits with every character escaped
 PROGRESS_SECONDS = 0.5
@@ -23,7 +22,7 @@ PROGRESS_SECONDS = 0.5
 
 def run(options: argparse.Namespace) -> int:
     """Answer every line; `Status.DATA` at the end if some line was no request."""
-    core = open_core(options)
+    runs = Runs(open_engine(options))
     if sys.stdin is None:
         raise OSError("standard input is closed; give one JSON request a line")
     if sys.stdin.isatty():
@@ -31,9 +30,8 @@ def run(options: argparse.Namespace) -> int:
     status = Status.ALLOW
     out = sys.stdout.buffer
     progress = _Progress(sys.stderr)
-    stream = Stream(core)
     for number, line in lines_of(sys.stdin.buffer):
-        answer = stream.answer(line, number)
+        answer = answer_to(line, number, runs)
         out.write(dumps(answer).encode("ascii") + b"\n")
         out.flush()
         if "error" in answer:
@@ -56,35 +54,19 @@ def lines_of(source: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
             yield number, line
 
 
-class Stream:
-    """Decides line by line; lines that share a `context.scope_id` share what their run has done so far."""
-
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._states = core.states()
-
-    def answer(self, line: bytes | None, number: int) -> Json:
-        """The output object for one line (None: the line was too long)."""
-        value: object = None
-        try:
-            if line is None:
-                raise RequestError("line.too-long", f"a line has more than {MAX_LINE} bytes")
-            value = loads(line)
-            request = request_of(value)
-        except RequestError as error:
-            identity = id_of(value)
-            if error.code in IMPOSSIBLE:
-                return decision_json(identity, refusal(error), 0.0)
-            return error_json(identity, error, number)
-        return self._decided(id_of(value), request)
-
-    def _decided(self, identity: str | None, request: Request) -> Json:
-        start = time.perf_counter_ns()
-        try:
-            decision = self._states.decide(request)
-        except RequestError as error:
-            decision = refusal(error)
-        return decision_json(identity, decision, (time.perf_counter_ns() - start) / 1000)
+def answer_to(line: bytes | None, number: int, runs: Runs) -> Json:
+    """Give the output object for one line (None: it was too long)."""
+    value: object = None
+    try:
+        if line is None:
+            raise RequestError("line.too-long", f"a line has more than {MAX_LINE} bytes")
+        value = loads(line)
+        request = request_of(value)
+    except RequestError as error:
+        if error.code in IMPOSSIBLE:
+            return decision_json(id_of(value), refusal(error), 0.0)
+        return error_json(id_of(value), error, number)
+    return decision_json(id_of(value), *runs.decide(request))
 
 
 class _Progress:

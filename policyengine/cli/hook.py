@@ -12,7 +12,7 @@ import sys
 
 from policyengine.adapters.claude_code import Host, is_tool_call, to_answer, to_request
 from policyengine.cli.arguments import parse
-from policyengine.cli.core import open_core
+from policyengine.cli.core import Runs, open_engine
 from policyengine.cli.wire import dumps, loads
 from policyengine.errors import RequestError, UsageError
 
@@ -34,7 +34,7 @@ def answer(words: list[str]) -> int:
             workspace=tuple(os.path.abspath(root) for root in options.workspace),
         )  # fmt: skip
         request = to_request(payload, host)
-        reply = to_answer(open_core(options).decide(request))
+        reply = to_answer(Runs(open_engine(options)).decide(request)[0])
     sys.stdout.write(dumps(reply) + "\n")
     sys.stdout.flush()
     return 0
