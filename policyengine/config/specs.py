@@ -220,6 +220,7 @@ def _operand(operand: OperandSpec) -> Json:
         {
             "w": operand.where if operand.where != "here" else None,
             "j": 1 if operand.join else None,
+            "h": operand.hole or None,
             "u": list(operand.until) or None,
         }
     )

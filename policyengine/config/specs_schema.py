@@ -20,6 +20,8 @@ def _listed(value: object) -> object:
 
 def _spellings(value: object) -> object:
     """YAML reads `-1` in a list as a number."""
+    if isinstance(value, list) and any(isinstance(item, int) and item >= 0 for item in value):
+        raise ValueError("a number: write it in quotes")
     return (
         [str(item) if isinstance(item, int) and item < 0 else item for item in value]
         if isinstance(value, list)
@@ -62,6 +64,7 @@ class OperandSpec(Schema):
 
     role: str
     where: WhereName = "here"
+    hole: str = ""
     join: bool = False
     until: Annotated[Words, BeforeValidator(_listed)] = Field(default=[])
 

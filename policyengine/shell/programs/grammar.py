@@ -80,6 +80,7 @@ class Operand(NamedTuple):
     quantity: str = ""
     where: Where = Where.HERE
     join: bool = False
+    hole: str = ""
     until: frozenset[str] = frozenset()
 
     @property
@@ -125,6 +126,9 @@ ANY_DATA = (Operand("data", "..."),)
 class Program:
     """The decoded grammar of one program or subcommand."""
 
+    inherit: bool
+    negatable: bool
+
     __slots__ = (
         "_children",
         "_otherwise",
@@ -152,7 +156,7 @@ class Program:
 
     def __init__(self, name: str, compiled: Compiled, outer: Program | None = None) -> None:
         self.name = name
-        self.options = _options(compiled)
+        self.options: dict[str, Option] = _options(compiled)
         if outer is not None and outer.inherit:
             self.options = {**outer.options, **self.options}
         self.style: str = compiled.get("y", outer.style if outer else "gnu")
@@ -212,7 +216,9 @@ def _operand(compiled: str | Compiled) -> Operand:
         return Operand(role, compiled[len(role) :])
     plain = _operand(compiled["r"])
     where = Where(compiled.get("w", "here"))
-    return plain._replace(where=where, join="j" in compiled, until=frozenset(compiled.get("u", ())))
+    return plain._replace(
+        where=where, join="j" in compiled, hole=compiled.get("h", ""), until=frozenset(compiled.get("u", ()))
+    )
 
 
 def _options(compiled: Compiled) -> dict[str, Option]:

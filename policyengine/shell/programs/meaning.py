@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from policyengine.effects import Cause, Span
+from policyengine.shell.programs.composed import awaiting, composed, joined
 from policyengine.shell.programs.grammar import Condition, Glob, Operand, Overlay, Program, Reference
 from policyengine.shell.programs.reading import Draft, Reading, Tail, Use
 from policyengine.shell.programs.roles import Roles, roles_of
@@ -42,8 +43,7 @@ def meaning_of(scan: Scanned) -> Reading:
     uses = _uses(scan, roles_of(scan.operands, elements), renamed)
     output, reads = _streams(scan.path, overlays)
     if reads == ADDED_INPUT:
-        hole = _hole(uses)
-        scan.tails = [tail if tail.appended else tail._replace(appended="stdin", hole=hole) for tail in scan.tails]
+        scan.tails = [awaiting(tail, _hole(uses)) for tail in scan.tails]
     for program in scan.path:
         scan.drafts += drafts_of(program.templates, scan)
     for overlay in overlays:
@@ -96,28 +96,13 @@ def _decided(scan: Scanned, uses: list[Use]) -> list[Use]:
 
 def _add_tail(scan: Scanned, uses: list[Use], words: Sequence[Value], element: Operand) -> None:
     if element.until:
-        words = words[: next((index for index, word in enumerate(words) if word.text in element.until), len(words))]
-    if not words:
-        return
-    if element.join:
+        tails, codes = composed(words, element)
+        scan.tails += tails
+        uses += [Use("shell", code, "", element.where) for code in codes]
+    elif element.join and words:
         uses.append(Use(element.role, joined(words), "", element.where))
-    else:
+    elif words:
         scan.tails.append(Tail(tuple(words), element.where, module=element.role == "module"))
-
-
-def joined(words: Sequence[Value]) -> Value:
-    """Words joined with blanks into one text, known up to the first unknown character."""
-    first = words[0].span
-    last = words[-1].span
-    span = None if first is None or last is None else (first[0], last[1])
-    known: list[str] = []
-    for word in words:
-        known.append(word.text)
-        if not word.exact or word.many or word.glob:
-            break
-    exact = len(known) == len(words) and words[-1].exact and not words[-1].many
-    taint = frozenset().union(*(word.taint for word in words))
-    return Value(" ".join(known), exact, False, False, taint, span)
 
 
 def _hole(uses: Sequence[Use]) -> str:

@@ -93,7 +93,7 @@ class Scan:
             return
         if self.open and self._begins_tail(value):
             self.open = False
-        if program.style == "posix":
+        if program.style == "posix" and not (program.assigns and is_assignment(value)):
             self.open = False
         self.events.append(len(self.operands))
         self.operands.append(value)

@@ -1,0 +1,75 @@
+"""Commands that a program puts together from words and arguments: xargs and its like, parallel with its `:::`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from policyengine.shell.programs.grammar import Operand
+from policyengine.shell.programs.reading import Tail, filled
+from policyengine.shell.values import UNKNOWN, Value
+
+MAX_COMMANDS = 16  # commands that given arguments are put into; more count as one unknown argument
+SHELL_CHARACTERS = frozenset(";|&<>()$`\n")
+FILES = ("::::", "::::+")  # what follows names files with arguments (parallel(1))
+
+
+def awaiting(tail: Tail, hole: str) -> Tail:
+    """A tail that standard input completes, at the hole that the call names, or at its end."""
+    if tail.appended:
+        return tail._replace(appended="") if tail.appended == "given" else tail
+    return tail._replace(appended="stdin", hole=hole or tail.hole)
+
+
+def composed(words: Sequence[Value], element: Operand) -> tuple[list[Tail], list[Value]]:
+    """Take apart words up to a separator and the arguments after it; without one, standard input completes them.
+
+    Returns the commands, or as texts of shell code those that only a shell can read: such programs hand the words,
+    joined with blanks, to a shell.
+    """
+    end = next((index for index, word in enumerate(words) if word.text in element.until), len(words))
+    command, arguments = words[:end], words[end:]
+    if not command:
+        return [], []
+    hole = element.hole if any(element.hole in word.text for word in command) else ""
+    if not SHELL_CHARACTERS.isdisjoint("".join(word.text for word in command)):
+        tail = Tail(tuple(command), element.where, "given", hole)
+        return [], [joined(filled(tail, value)) for value in (_given(arguments, element) if arguments else [UNKNOWN])]
+    tail = Tail(_words(command), element.where, hole=hole)
+    if not arguments:
+        return [tail], []
+    given = tail._replace(appended="given")
+    return [Tail(filled(given, value), element.where, "given") for value in _given(arguments, element)], []
+
+
+def _given(words: Sequence[Value], element: Operand) -> list[Value]:
+    values = [word for word in words if word.text not in element.until]
+    if len(values) > MAX_COMMANDS or any(word.text in FILES for word in words):
+        return [UNKNOWN]
+    return values
+
+
+def _words(words: Sequence[Value]) -> tuple[Value, ...]:
+    """The command line is split again by a shell, so a word with blanks is several words."""
+    return tuple(piece for word in words for piece in _pieces(word))
+
+
+def _pieces(word: Value) -> list[Value]:
+    texts = word.text.split()
+    if len(texts) < 2 or not word.exact:
+        return [word]
+    return [word._replace(text=text) for text in texts]
+
+
+def joined(words: Sequence[Value]) -> Value:
+    """Words joined with blanks into one text, known up to the first unknown character."""
+    first = words[0].span
+    last = words[-1].span
+    span = None if first is None or last is None else (first[0], last[1])
+    known: list[str] = []
+    for word in words:
+        known.append(word.text)
+        if not word.exact or word.many or word.glob:
+            break
+    exact = len(known) == len(words) and words[-1].exact and not words[-1].many
+    taint = frozenset().union(*(word.taint for word in words))
+    return Value(" ".join(known), exact, False, False, taint, span)
