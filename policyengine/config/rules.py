@@ -17,7 +17,6 @@ from policyengine.effects import EFFECTS
 from policyengine.model import Context, Outcome, Principal, Severity, ShellKind, Tier, freeze_object
 from policyengine.policies.ruleset.requests import REQUEST_FIELDS
 from policyengine.policies.ruleset.ruleset import REQUESTS, SEVERITIES
-from policyengine.state import Label
 
 SeverityWord: TypeAlias = Literal["info", "low", "medium", "high", "critical"]
 RuleId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*(\.[a-z0-9][a-z0-9-]*)+$")]
@@ -123,7 +122,7 @@ class RuleSpec(Schema):
     references: list[Words]
     profiles: dict[str, AnswerSpec] = Field(default={})
     only: list[str] = Field(default=[])  # the profiles that have the rule at all; none named: every one
-    labels: list[Label] = Field(default=[])
+    labels: list[Literal["untrusted", "secrets"]] = Field(default=[])  # `state.Label`
     shadow: bool = False
     examples: ExamplesSpec
 
@@ -167,7 +166,7 @@ class CheckedRule:
             "severity": int(max(severity, SEVERITIES[outcome])),
             "instead": spec.instead,
             "references": spec.references,
-            "labels": [label.value for label in spec.labels],
+            "labels": list(spec.labels),
             "shadow": spec.shadow,
             "where": self.where,
             "with": self.companions,

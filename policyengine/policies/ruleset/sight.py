@@ -10,7 +10,7 @@ from policyengine.effects import Effect
 from policyengine.model import Context
 from policyengine.policies.ruleset.globs import is_glob
 from policyengine.policies.ruleset.hosts import Hosts
-from policyengine.policies.ruleset.zones import EXCEPT, NONE, Names, Tree, certain, may_be, parts_of, possible
+from policyengine.policies.ruleset.zones import EXCEPT, NONE, Names, Tree, certain, may_lie_in, parts_of, possible
 
 # Zones that come from the request's context. `temp` is where POSIX systems and macOS keep temporary files.
 BUILTIN = frozenset({"workspace", "temp", "home", "cwd"})
@@ -47,8 +47,8 @@ def _lower(patterns: Sequence[str]) -> list[str]:
 class Surroundings(NamedTuple):
     """Directories that zones depend on: the home directory, and the built-in zones' roots with their names."""
 
-    home: tuple[str, ...]
-    roots: tuple[tuple[str, str], ...]
+    home: list[str]
+    roots: list[tuple[str, str]]
 
 
 @lru_cache(maxsize=64)
@@ -57,7 +57,7 @@ def surroundings(home: str, cwd: str, workspace: tuple[str, ...], folds: bool) -
     named = [(root, "workspace") for root in workspace]
     named += [(home, "home"), (cwd, "cwd"), *((root, "temp") for root in TEMP)]
     cased = [(_normal(root.lower() if folds else root), name) for root, name in named if root]
-    return Surroundings(tuple(parts_of(home.lower() if folds else home)), tuple(cased))
+    return Surroundings(parts_of(home.lower() if folds else home), cased)
 
 
 def _normal(root: str) -> str:
@@ -118,12 +118,16 @@ class Sight:
             if path.startswith(root) and _lies_in(path, root, unknown):
                 sure.add(name)
         if not glob or unknown:
-            names = frozenset(zone for zone in sure if EXCEPT + zone not in sure)
+            names = _without_exceptions(sure, sure)
             return names, names
+        starts = self._zones().tree(folds).possible_starts(parts, around.home)
         perhaps = possible(starts, parts) | sure
-        perhaps.update(name for root, name in around.roots if _may_lie_in(parts, parts_of(root)))
-        inside = frozenset(zone for zone in sure if EXCEPT + zone not in perhaps)
-        return inside, frozenset(zone for zone in perhaps if EXCEPT + zone not in sure)
+        perhaps.update(name for root, name in around.roots if may_lie_in(parts, parts_of(root)))
+        return _without_exceptions(sure, perhaps), _without_exceptions(perhaps, sure)
+
+
+def _without_exceptions(zones: set[str], exceptions: set[str]) -> Names:
+    return frozenset(zone for zone in zones if zone[0] != EXCEPT and EXCEPT + zone not in exceptions)
 
 
 def _lies_in(path: str, root: str, unknown: bool) -> bool:
@@ -131,7 +135,3 @@ def _lies_in(path: str, root: str, unknown: bool) -> bool:
     if len(path) == len(root):
         return not unknown or root == "/"
     return root == "/" or path[len(root)] == "/"
-
-
-def _may_lie_in(parts: Sequence[str], wanted: Sequence[str]) -> bool:
-    return len(parts) >= len(wanted) and all(map(may_be, parts, wanted))

@@ -14,7 +14,8 @@ from policyengine.policies.ruleset.globs import Test, glob_test, is_glob, loosen
 
 Names: TypeAlias = frozenset[str]
 NONE: Names = frozenset()
-EVERYBODY = (("home", "*"), ("Users", "*"), ("users", "*"), ("root",), ("var", "root"))  # where home directories are
+# Where home directories are: the first component, and the others (`*`: anybody).
+HOMES: Mapping[str, tuple[str, ...]] = {"home": ("*",), "Users": ("*",), "users": ("*",), "root": (), "var": ("root",)}
 EXCEPT = "!"  # before a zone's name: the pattern takes paths out of it
 MAX_GLOBS = 32  # components of one path with globs that are followed; from there on it may name anything below
 
@@ -88,6 +89,9 @@ class Node:
                 waiting.append(node.deep)
 
 
+Start: TypeAlias = tuple[Node, int]
+
+
 class Tree:
     """The patterns of all zones: `root` from `/`, `home` from a home directory."""
 
@@ -109,9 +113,20 @@ class Tree:
         else:
             self.root.add(parts, zone)
 
-    def starts(self, parts: Sequence[str], home: Sequence[str]) -> list[tuple[Node, int]]:
+    def starts(self, parts: Sequence[str], home: Sequence[str]) -> list[Start]:
         """From which node to walk at which component: the root, and every home directory that the path is in."""
-        lengths = {len(start) for start in (*EVERYBODY, home) if start and _may_begin(parts, start)}
+        found = [(self.root, 0)]
+        rest = HOMES.get(parts[0]) if parts else None
+        if rest == () or (rest and len(parts) > 1 and rest[0] in ("*", parts[1])):
+            found.append((self.home, 1 + len(rest)))
+        if home and parts[: len(home)] == home and found[-1][1] != len(home):
+            found.append((self.home, len(home)))
+        return found
+
+    def possible_starts(self, parts: Sequence[str], home: Sequence[str]) -> list[Start]:
+        """The same for a glob: every home directory that the path may be in."""
+        homes = [home, *((first, *rest) for first, rest in HOMES.items())]
+        lengths = {len(start) for start in homes if start and may_lie_in(parts, start)}
         return [(self.root, 0), *((self.home, length) for length in lengths)]
 
 
@@ -120,12 +135,12 @@ def parts_of(path: str) -> list[str]:
     return [part for part in path.split("/") if part]
 
 
-def _may_begin(parts: Sequence[str], start: Sequence[str]) -> bool:
-    return len(parts) >= len(start) and may_be(parts[0], start[0]) and all(map(may_be, parts, start))
+def may_lie_in(parts: Sequence[str], start: Sequence[str]) -> bool:
+    """Whether a path, some of whose components are globs, may begin with these names (`*`: any)."""
+    return len(parts) >= len(start) and all(map(_may_be, parts, start))
 
 
-def may_be(have: str, want: str) -> bool:
-    """Whether a component, literal or glob, may be this name (`*`: any)."""
+def _may_be(have: str, want: str) -> bool:
     return want in (have, "*") or (is_glob(have) and may_name(have, want))
 
 
@@ -136,7 +151,7 @@ def may_name(segment: str, name: str) -> bool:
     return meets(loosened(segment), name) if is_glob(name) else glob_test(loosened(segment))(name)
 
 
-def certain(starts: Iterable[tuple[Node, int]], parts: Sequence[str], *, whole: bool) -> set[str]:
+def certain(starts: Iterable[Start], parts: Sequence[str], *, whole: bool) -> set[str]:
     """Zones in which everything lies that these components, taken as text, name; not `whole`: what lies below them."""
     found: set[str] = set()
     for start, first in starts:
@@ -168,7 +183,7 @@ def _covers(pattern: str, part: str) -> bool:
     return "?" not in pattern or pattern == part or not is_glob(part)
 
 
-def possible(starts: Iterable[tuple[Node, int]], parts: Sequence[str]) -> set[str]:
+def possible(starts: Iterable[Start], parts: Sequence[str]) -> set[str]:
     """Zones that hold something which these components, some of them globs, may name.
 
     A component that is nothing but stars does not name the beginning of a pattern that floats (`**/x`): `cat *` reads a
