@@ -1,0 +1,84 @@
+"""What a runtime's tools mean: a tool's arguments by role, compiled from `rules/tools.yaml`, which states the format."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+Compiled: TypeAlias = Mapping[str, Any]  # plain data out of a bundle, whose shape `config.tools` has checked
+
+
+class Argument(NamedTuple):
+    """One argument: its role, what is taken where it is absent, and the role of its items' keys where it is a list of objects."""
+
+    role: str
+    default: str | None = None
+    items: Mapping[str, str] | None = None
+
+
+class Tool(NamedTuple):
+    """A described tool.
+
+    Attributes:
+        name: the described name (not one of its further names or globs).
+        arguments: argument name → meaning.
+        needs: names of which at least one must be given.
+        use: category of a `tool.use` effect, empty for none.
+        opaque: what the tool does is not known beyond its arguments.
+        by: argument whose text selects one of `modes`; empty for none.
+        modes: text of that argument → the meaning of the other arguments in that mode.
+    """
+
+    name: str
+    arguments: Mapping[str, Argument] = {}  # noqa: RUF012  never changed
+    needs: tuple[str, ...] = ()
+    use: str = ""
+    opaque: bool = False
+    by: str = ""
+    modes: Mapping[str, Mapping[str, Argument]] = {}  # noqa: RUF012
+
+
+class Tools:
+    """All described tools; a description is decoded when it is first asked for."""
+
+    __slots__ = ("_decoded", "_globs", "_source")
+
+    def __init__(self, source: Mapping[str, Compiled]) -> None:
+        self._source = source
+        self._globs = [name for name in source if "*" in name or "?" in name]
+        self._decoded: dict[str, Tool] = {}
+
+    def find(self, name: str) -> Tool | None:
+        """Return a tool's description, exact names before globs; None where nobody described it."""
+        key = (
+            name
+            if name in self._source
+            else next((glob for glob in self._globs if fnmatch.fnmatchcase(name, glob)), None)
+        )
+        if key is None:
+            return None
+        compiled = self._source[key]
+        key = compiled.get("=", key)
+        if key not in self._decoded:
+            self._decoded[key] = _tool(key, self._source[key])
+        return self._decoded[key]
+
+
+def _tool(name: str, compiled: Compiled) -> Tool:
+    return Tool(
+        name=name,
+        arguments=_arguments(compiled.get("a", {})),
+        needs=tuple(compiled.get("n", ())),
+        use=compiled.get("u", ""),
+        opaque=bool(compiled.get("o", False)),
+        by=compiled.get("b", ""),
+        modes={mode: _arguments(inner) for mode, inner in compiled.get("m", {}).items()},
+    )
+
+
+def _arguments(compiled: Mapping[str, Any]) -> Mapping[str, Argument]:
+    return {
+        name: Argument(given) if isinstance(given, str) else Argument(given["r"], given.get("d"), given.get("i"))
+        for name, given in compiled.items()
+    }

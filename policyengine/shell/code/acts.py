@@ -1,0 +1,50 @@
+"""What code in another language does, as far as a reader understood it: acts, which the interpreter turns into effects."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import NamedTuple
+
+from policyengine.shell.values import Value
+
+
+class Kind(Enum):
+    """What is done with the act's value."""
+
+    SHELL = auto()  # text handed to a shell
+    COMMAND = auto()  # words started as a program (`words`)
+    READ = auto()
+    WRITE = auto()
+    APPEND = auto()
+    DELETE = auto()
+    DELETE_TREE = auto()
+    ATTRIBUTE = auto()  # `more` is (attribute, value)
+    CHDIR = auto()
+    CONNECT = auto()  # host; `more` is (port,)
+    LISTEN = auto()
+    DRIVEN = auto()  # a shell or interpreter whose ends are a connection: host; `more` is (port,)
+    FETCH = auto()  # a URL; `more` is (method,)
+    SEND = auto()  # a URL or host that data goes to
+    CODE = auto()  # text of a language evaluated by the program; `more` is (language,)
+    VARIABLE = auto()  # an environment variable is set; `more` is (name,)
+    SIGNAL = auto()  # a process is signalled
+    DATABASE = auto()  # a statement; `more` is (system, action)
+    EXHAUST = auto()  # `more` is (how,)
+    ESCALATE = auto()  # `more` is (method,)
+    OPAQUE = auto()  # not understood: `more` is (why,)
+
+    @property
+    def opaque(self) -> bool:
+        """Whether the reader did not understand this."""
+        return self is Kind.OPAQUE
+
+
+class Act(NamedTuple):
+    """One thing that code does. `start` and `end` are offsets into the code."""
+
+    kind: Kind
+    value: Value = Value("")
+    more: tuple[str, ...] = ()
+    words: tuple[Value, ...] = ()
+    start: int = 0
+    end: int = 0

@@ -1,0 +1,87 @@
+"""What a shell text would do: abstract interpretation of its syntax tree (design section 5). Pure, total, bounded.
+
+Nothing is executed and no file is looked at. What the text does not determine is marked unknown or Opaque, never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from policyengine.effects import Cause, Effect, Facts, Opaque, WrittenFile
+from policyengine.shell.interpret.commands import called, words
+from policyengine.shell.interpret.evaluate import evaluate
+from policyengine.shell.interpret.machine import MAX_BYTES, Limit, Machine, Situation
+from policyengine.shell.interpret.statements import body
+from policyengine.shell.interpret.syntax import tolerant
+from policyengine.shell.nodes import Statement
+from policyengine.shell.programs import Programs
+from policyengine.shell.values import Value
+
+__all__ = ["MAX_BYTES", "Situation", "interpret", "interpret_code"]
+
+
+class _Runner:
+    """The machine's way down into statements and commands."""
+
+    def body(self, machine: Machine, statements: Sequence[Statement]) -> None:
+        body(machine, statements)
+
+    def words(self, machine: Machine, values: Sequence[Value]) -> None:
+        words(machine, values)
+
+
+_RUNNER = _Runner()
+
+
+def interpret(text: str, situation: Situation, programs: Programs) -> Facts:
+    """What the text would do in this situation. Never raises: what cannot be read or exceeds a limit is Opaque."""
+    if len(text) > MAX_BYTES or (len(text) * 4 > MAX_BYTES and len(text.encode("utf-8", "replace")) > MAX_BYTES):
+        return Facts((Opaque(Cause.LIMIT, f"more than {MAX_BYTES} bytes of shell text", span=(0, len(text))),))
+    machine = Machine(text, situation, programs, _RUNNER)
+    try:
+        script, fault = tolerant(text, situation.dialect)
+        if fault is not None:
+            machine.opaque(fault.cause, fault.message, (fault.start, fault.end))
+        body(machine, script.body)
+        _uncalled(machine)
+    except (Limit, RecursionError) as limit:
+        machine.effects.append(Opaque(Cause.LIMIT, str(limit), span=(0, len(text))))
+    return _facts(machine)
+
+
+def interpret_code(language: str, text: str, situation: Situation, programs: Programs) -> Facts:
+    """What code in another language would do, as a tool that runs code does. Never raises."""
+    if len(text) > MAX_BYTES:
+        return Facts((Opaque(Cause.LIMIT, f"more than {MAX_BYTES} bytes of code", span=(0, len(text))),))
+    machine = Machine(text, situation, programs, _RUNNER)
+    try:
+        evaluate(machine, language, Value(text, span=(0, len(text))), "argument", language)
+    except (Limit, RecursionError) as limit:
+        machine.effects.append(Opaque(Cause.LIMIT, str(limit), span=(0, len(text))))
+    return _facts(machine)
+
+
+def _uncalled(machine: Machine) -> None:
+    """Functions that are defined and not called may be by something later: their bodies count, with unknown arguments."""
+    definitions = [(key[:-2], value) for key, value in machine.cells.items() if key.endswith("()") and value]
+    for name, versions in definitions:
+        if name not in machine.called:
+            for definition in versions:
+                if definition is not None:
+                    machine.forked(lambda name=name, it=definition: called(machine, name, it, None))  # type: ignore[misc]
+
+
+def _facts(machine: Machine) -> Facts:
+    effects: list[Effect] = machine.effects
+    if len(effects) > 8:  # loops, calls and alternatives repeat themselves
+        effects = list(dict.fromkeys(effects))
+    written = tuple([_merged(versions) for path, versions in machine.files.items() if not path.startswith("/dev/fd/")])
+    cwd = machine.cwd
+    return Facts(tuple(effects), written, cwd.path if cwd.exact and cwd.path != machine.situation.cwd else None)
+
+
+def _merged(versions: tuple[WrittenFile, ...]) -> WrittenFile:
+    if len(versions) == 1:
+        return versions[0]
+    taint = frozenset().union(*[version.taint for version in versions])
+    return WrittenFile(versions[0].path, None, taint)

@@ -1,0 +1,182 @@
+"""From the acts of code in another language to effects, and down into the shell where code starts programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from policyengine.effects import (
+    CLEAN,
+    Cause,
+    Connect,
+    Database,
+    Escalate,
+    EvaluateCode,
+    Exhaust,
+    FileAttribute,
+    FileDelete,
+    FileRead,
+    FileWrite,
+    Process,
+    SetVariable,
+    Span,
+    Taint,
+    Transfer,
+)
+from policyengine.shell.code import Act, Kind, read_code
+from policyengine.shell.interpret.machine import Machine, Stream
+from policyengine.shell.interpret.redirects import is_standard, place_of
+from policyengine.shell.paths import Place
+from policyengine.shell.urls import split_host, split_url
+from policyengine.shell.values import Value
+
+Handler = Callable[[Machine, Act, Span | None, str], None]
+
+
+def perform(machine: Machine, acts: Sequence[Act], code: Value, origin: str) -> None:
+    """Record what code does; `code` is the text that the acts were read from."""
+    at = machine.source.find(code.text, *code.span) if code.span is not None and code.text else -1
+    for act in acts:
+        span = code.span if at < 0 or act.end <= act.start else (at + act.start, at + act.end)
+        _HANDLERS[act.kind](machine, act._replace(value=act.value._replace(span=span)), span, origin)
+    machine.emit(Stream(None, code.taint | frozenset({Taint.GENERATED}) | _carried(acts, machine)))
+
+
+def _carried(acts: Sequence[Act], machine: Machine) -> frozenset[Taint]:
+    fetched = any(act.kind in (Kind.FETCH, Kind.CONNECT) for act in acts)
+    return machine.stdin.taint | (frozenset({Taint.FETCHED}) if fetched else CLEAN)
+
+
+def _shell(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
+    from policyengine.shell.interpret.evaluate import evaluate  # noqa: PLC0415  code runs shells, shells run code
+
+    del span
+    evaluate(machine, "sh", act.value, "argument", origin)
+
+
+def _command(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
+    del origin
+    words = [word._replace(span=span) for word in act.words]
+    if words:
+        machine.process(lambda: machine.runner.words(machine, words))
+
+
+def _code(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
+    language = act.more[0]
+    value = act.value
+    machine.effects.append(EvaluateCode(language, "argument", value.exact, value.taint, machine.where, span, origin))
+    if not value.exact:
+        machine.opaque(Cause.CODE, "code is put together at run time", span, origin)
+        return
+    machine.deeper()
+    perform(machine, read_code(language, value.text, True), value, origin)
+    machine.depth -= 1
+
+
+def _read(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
+    if not is_standard(act.value.text):
+        path, unknown, glob = place_of(machine, act.value)
+        machine.effects.append(FileRead(path, unknown, glob, False, machine.where, span, origin))
+
+
+def _write(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
+    if is_standard(act.value.text):
+        return
+    path, unknown, glob = place_of(machine, act.value)
+    append = act.kind is Kind.APPEND
+    machine.effects.append(FileWrite(path, unknown, glob, append, act.value.taint, machine.where, span, origin))
+    if not unknown:
+        text = act.words[0].text if act.words and act.words[0].exact else None
+        machine.write_file(path, Stream(text, act.value.taint), append=append)
+
+
+def _delete(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
+    path, unknown, glob = place_of(machine, act.value)
+    machine.effects.append(FileDelete(path, unknown, glob, act.kind is Kind.DELETE_TREE, machine.where, span, origin))
+
+
+def _attribute(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
+    path, unknown, glob = place_of(machine, act.value)
+    attribute, value = act.more
+    machine.effects.append(FileAttribute(path, attribute, value, unknown, glob, False, machine.where, span, origin))
+
+
+def _chdir(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
+    del span, origin
+    found = place_of(machine, act.value)
+    machine.put("/cwd", Place(found.path, not found.unknown))
+
+
+def _connect(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
+    port = act.more[0] if act.more else ""
+    host = split_host(act.value.text)[0]
+    machine.effects.append(
+        Connect(
+            host, port, "", "", not act.value.exact, act.kind is Kind.LISTEN, act.kind is Kind.DRIVEN, machine.where, span,
+            origin,
+        )
+    )  # fmt: skip
+
+
+def _fetch(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
+    url = split_url(act.value.text)
+    method = act.more[0] if act.more else "GET"
+    host = url.host if act.value.text else ""
+    machine.effects.append(
+        Connect(host, url.port, act.value.text, method, not act.value.exact, False, False, machine.where, span, origin)
+    )
+    if act.kind is Kind.SEND:
+        machine.effects.append(
+            Transfer(
+                host, "", act.value.text, not act.value.exact, act.value.taint | machine.stdin.taint, machine.where, span,
+                origin,
+            )
+        )  # fmt: skip
+
+
+def _variable(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
+    machine.effects.append(SetVariable(act.more[0], act.value.text, not act.value.exact, machine.where, span, origin))
+
+
+def _signal(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
+    machine.effects.append(Process("signal", act.value.text, "pid", not act.value.exact, machine.where, span, origin))
+
+
+def _database(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
+    machine.effects.append(Database(act.more[0], act.more[1], act.value.text, machine.where, span, origin))
+
+
+def _exhaust(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
+    machine.effects.append(Exhaust(act.more[0], machine.where, span, origin))
+
+
+def _escalate(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
+    machine.effects.append(Escalate(act.more[0], act.value.text, machine.where, span, origin))
+
+
+def _opaque(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
+    machine.opaque(Cause.CODE, act.more[0] if act.more else "code was not understood", span, origin)
+
+
+_HANDLERS: dict[Kind, Handler] = {
+    Kind.SHELL: _shell,
+    Kind.COMMAND: _command,
+    Kind.READ: _read,
+    Kind.WRITE: _write,
+    Kind.APPEND: _write,
+    Kind.DELETE: _delete,
+    Kind.DELETE_TREE: _delete,
+    Kind.ATTRIBUTE: _attribute,
+    Kind.CHDIR: _chdir,
+    Kind.CONNECT: _connect,
+    Kind.LISTEN: _connect,
+    Kind.DRIVEN: _connect,
+    Kind.FETCH: _fetch,
+    Kind.SEND: _fetch,
+    Kind.CODE: _code,
+    Kind.VARIABLE: _variable,
+    Kind.SIGNAL: _signal,
+    Kind.DATABASE: _database,
+    Kind.EXHAUST: _exhaust,
+    Kind.ESCALATE: _escalate,
+    Kind.OPAQUE: _opaque,
+}

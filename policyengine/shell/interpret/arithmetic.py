@@ -1,0 +1,136 @@
+"""Arithmetic over constants (bash manual 6.5): what can be computed is, the rest is an unknown number.
+
+Assignments inside an expression make their variables unknown. A variable whose text holds a substitution in a subscript is
+run by bash when it is evaluated; such a text is Opaque.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from policyengine.effects import Cause
+from policyengine.shell.interpret.machine import Machine, Variable
+from policyengine.shell.values import UNKNOWN, Value
+
+MAX_LENGTH = 2000  # characters of one expression; longer ones are not computed
+MAX_TOKENS = 200
+
+_TOKEN = re.compile(r"\s*(?:(0[xX][0-9a-fA-F]+|\d+)|([A-Za-z_]\w*)|(\*\*|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%<>&|^!~()]))")
+_ASSIGNED = re.compile(
+    r"(?<!\w)([A-Za-z_]\w*+)(?:\[[^\]]*+\])?\s*+(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)|(?:\+\+|--)\s*+([A-Za-z_]\w*+)"
+)
+_LEVEL = {
+    "||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7, "<<": 8, ">>": 8,
+    "+": 9, "-": 9, "*": 10, "/": 10, "%": 10, "**": 11,
+}  # fmt: skip
+_APPLY: dict[str, Callable[[int, int], int]] = {
+    "||": lambda a, b: int(bool(a or b)), "&&": lambda a, b: int(bool(a and b)), "|": lambda a, b: a | b,
+    "^": lambda a, b: a ^ b, "&": lambda a, b: a & b, "==": lambda a, b: int(a == b), "!=": lambda a, b: int(a != b),
+    "<": lambda a, b: int(a < b), ">": lambda a, b: int(a > b), "<=": lambda a, b: int(a <= b),
+    ">=": lambda a, b: int(a >= b), "<<": lambda a, b: a << (b & 63), ">>": lambda a, b: a >> (b & 63),
+    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
+    "/": lambda a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
+    "%": lambda a, b: abs(a) % abs(b) * (-1 if a < 0 else 1), "**": lambda a, b: a ** min(b, 64) if b >= 0 else 0,
+}  # fmt: skip
+
+
+def arithmetic(machine: Machine, text: Value) -> Value:
+    """The value of an expression whose expansions are done."""
+    if len(text.text) > MAX_LENGTH:
+        return Value("", exact=False, span=text.span)
+    for found in _ASSIGNED.finditer(text.text):
+        machine.put(found[1] or found[2], Variable((UNKNOWN,)))
+    number = evaluate(machine, text.text) if text.exact else None
+    if number is None:
+        return Value("", exact=False, span=text.span)
+    return Value(str(number), span=text.span)
+
+
+def evaluate(machine: Machine, text: str) -> int | None:
+    """The number of a constant expression, or None where it is not one."""
+    tokens = _tokens(text)
+    if tokens is None:
+        return None
+    reader = _Reader(machine, tokens)
+    try:
+        number = reader.level(0)
+    except (IndexError, ZeroDivisionError, ValueError, RecursionError):
+        return None
+    return number if reader.at == len(tokens) and number is not None else None
+
+
+def _tokens(text: str) -> list[str] | None:
+    tokens: list[str] = []
+    at, text = 0, text.rstrip()
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if not found or len(tokens) > MAX_TOKENS:
+            return None
+        tokens.append(found[1] or found[2] or found[3])
+        at = found.end()
+    return tokens
+
+
+class _Reader:
+    """Precedence climbing over tokens; every operand may be unknown (None), and then so is the result."""
+
+    __slots__ = ("at", "depth", "machine", "tokens")
+
+    def __init__(self, machine: Machine, tokens: list[str]) -> None:
+        self.machine = machine
+        self.tokens = tokens
+        self.at = 0
+        self.depth = 0
+
+    def level(self, lowest: int) -> int | None:
+        left = self.operand()
+        while self.at < len(self.tokens):
+            operator = self.tokens[self.at]
+            level = _LEVEL.get(operator, -1)
+            if level < max(lowest, 1):
+                return left
+            self.at += 1
+            right = self.level(level if operator == "**" else level + 1)
+            left = None if left is None or right is None else _wrapped(_APPLY[operator](left, right))
+        return left
+
+    def operand(self) -> int | None:
+        self.depth += 1
+        if self.depth > MAX_TOKENS // 4:
+            raise ValueError
+        token = self.tokens[self.at]
+        self.at += 1
+        number = self.prefixed(token) if token in "-+!~(" else self.atom(token)
+        self.depth -= 1
+        return number
+
+    def prefixed(self, token: str) -> int | None:
+        if token == "(":
+            number = self.level(0)
+            self.at += 1
+            return number
+        number = self.operand()
+        if number is None:
+            return None
+        return {"-": -number, "+": number, "!": int(not number), "~": ~number}[token]
+
+    def atom(self, token: str) -> int | None:
+        if token[0].isdigit():
+            return int(token, 16 if token[:2] in ("0x", "0X") else 8 if token[0] == "0" and len(token) > 1 else 10)
+        variable = self.machine.variable(token)
+        if variable is None or len(variable.choices) != 1:
+            return None
+        value = variable.choices[0]
+        if "$(" in value.text or "`" in value.text:
+            self.machine.opaque(Cause.VALUE, f"`{token}` is evaluated as an expression with a substitution", value.span)
+        text = value.text.strip()
+        return (
+            int(text) if value.exact and re.fullmatch(r"-?\d{1,18}", text) else 0 if value.exact and not text else None
+        )
+
+
+def _wrapped(number: int) -> int:
+    """Bash computes with 64-bit integers."""
+    number &= (1 << 64) - 1
+    return number - (1 << 64) if number >> 63 else number

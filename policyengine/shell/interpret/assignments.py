@@ -1,0 +1,94 @@
+"""Assignments: `name=value`, `name+=value`, array elements, and what exporting a variable means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from policyengine.effects import SetVariable, Span
+from policyengine.shell.interpret.machine import MAX_TEXT, Machine, Variable
+from policyengine.shell.interpret.parameters import variable_values
+from policyengine.shell.interpret.words import expand, expand_one
+from policyengine.shell.nodes import Assignment
+from policyengine.shell.values import UNKNOWN, Value
+
+MAX_ELEMENTS = 1000  # of an array that are kept one by one
+
+_CASES = {"l": str.lower, "u": str.upper}
+
+# Variables by which a shell runs something, searches programs or loads code; setting them is an effect even unexported.
+_ACTIVE = frozenset({"PROMPT_COMMAND", "BASH_ENV", "ENV", "PATH", "PS0", "PS1", "PS4", "IFS", "SHELLOPTS", "BASHOPTS"})
+
+
+def assign(machine: Machine, node: Assignment, *, exported: bool = False, attributes: str = "") -> None:
+    """Interpret one assignment; `exported` for those in front of a command."""
+    old = machine.variable(node.name)
+    attributes = "".join({*attributes, *(old.attributes if old is not None else ""), *("x" if exported else "")})
+    if node.elements is not None:
+        _set_array(machine, node, old, attributes)
+        return
+    value = expand_one(machine, node.value, assignment=True)
+    if node.subscript is not None:
+        _set_element(machine, node, old, value, attributes)
+        return
+    if node.append:
+        value = _appended(machine, node.name, value)
+    set_variable(machine, node.name, value, attributes, machine.span(node.start, node.end))
+
+
+def set_variable(machine: Machine, name: str, value: Value, attributes: str, span: Span | None) -> None:
+    """Give a variable a value; an effect where programs or the shell itself act on it."""
+    if "n" in attributes and (old := machine.variable(name)) is not None and "n" in old.attributes:
+        target = old.choices[0].text
+        if target and target != name:
+            set_variable(machine, target, value, "", span)
+        return
+    for letter, change in _CASES.items():
+        if letter in attributes:
+            value = value._replace(text=change(value.text))
+    value = Value(value.text, value.exact and not value.many, False, value.glob, value.taint)
+    machine.put(name, Variable((value,), attributes))
+    if "x" in attributes:
+        machine.exports[name] = None
+    if "x" in attributes or name in _ACTIVE:
+        machine.effects.append(SetVariable(name, value.text, not value.exact, machine.where, span, ""))
+
+
+def restore(machine: Machine, before: Mapping[str, Variable | None]) -> None:
+    """Put back what assignments in front of a command covered."""
+    for name, variable in before.items():
+        machine.put(name, variable)
+
+
+def _appended(machine: Machine, name: str, value: Value) -> Value:
+    old = variable_values(machine, name)
+    if not old:
+        return value
+    if not old[0].exact:
+        return old[0]._replace(taint=old[0].taint | value.taint)
+    if len(old[0].text) + len(value.text) > MAX_TEXT:
+        return UNKNOWN
+    return value._replace(text=old[0].text + value.text, taint=old[0].taint | value.taint)
+
+
+def _set_array(machine: Machine, node: Assignment, old: Variable | None, attributes: str) -> None:
+    items = dict(old.items or {}) if node.append and old is not None else {}
+    at = len(items)
+    for element in node.elements or ():
+        if element.subscript is not None:
+            key = expand_one(machine, element.subscript)
+            items[key.text if key.exact else "@"] = expand_one(machine, element.value)
+            continue
+        for value in expand(machine, element.value):
+            items["@" if value.many else str(at)] = value
+            at += 1
+    if len(items) > MAX_ELEMENTS:
+        items = {"@": UNKNOWN}
+    machine.put(node.name, Variable((), attributes, items))
+
+
+def _set_element(machine: Machine, node: Assignment, old: Variable | None, value: Value, attributes: str) -> None:
+    assert node.subscript is not None
+    key = expand_one(machine, node.subscript)
+    items = dict(old.items or {}) if old is not None and len(old.items or ()) < MAX_ELEMENTS else {}
+    items[key.text if key.exact else "@"] = value
+    machine.put(node.name, Variable((), attributes, items))

@@ -1,0 +1,76 @@
+"""The builtins of bash (bash manual 4): one small handler for each name, in one table.
+
+`kill`, `ulimit` and `pwd`-like names that are programs too are read by their descriptions where they act on something.
+"""
+
+from __future__ import annotations
+
+from policyengine.shell.interpret.builtins import environment, output, running
+from policyengine.shell.interpret.builtins.call import Builtin, Call
+
+__all__ = ["BUILTINS", "Call"]
+
+BUILTINS: dict[str, Builtin] = {
+    ":": environment.nothing,
+    "true": environment.nothing,
+    "false": environment.nothing,
+    "exit": environment.nothing,
+    "return": environment.nothing,
+    "break": environment.nothing,
+    "continue": environment.nothing,
+    "logout": environment.nothing,
+    "wait": environment.nothing,
+    "test": environment.nothing,
+    "[": environment.nothing,
+    "fg": environment.nothing,
+    "bg": environment.nothing,
+    "disown": environment.nothing,
+    "suspend": environment.nothing,
+    "umask": environment.nothing,
+    "ulimit": environment.nothing,
+    "enable": environment.nothing,
+    "times": environment.listing,
+    "jobs": environment.listing,
+    "hash": environment.listing,
+    "type": environment.listing,
+    "help": environment.listing,
+    "dirs": environment.listing,
+    "caller": environment.listing,
+    "compgen": environment.listing,
+    "compopt": environment.nothing,
+    "fc": environment.listing,
+    "cd": environment.cd,
+    "chdir": environment.cd,
+    "pushd": environment.pushd,
+    "popd": environment.popd,
+    "pwd": environment.pwd,
+    "export": environment.declare,
+    "declare": environment.declare,
+    "typeset": environment.declare,
+    "local": environment.declare,
+    "readonly": environment.declare,
+    "unset": environment.unset,
+    "shift": environment.shift,
+    "set": environment.set_options,
+    "let": environment.let,
+    "shopt": environment.shopt,
+    "alias": environment.alias,
+    "unalias": environment.unalias,
+    "getopts": environment.getopts,
+    "echo": output.echo,
+    "printf": output.printf,
+    "read": output.read,
+    "mapfile": output.mapfile,
+    "readarray": output.mapfile,
+    "eval": running.evaluate_words,
+    "source": running.source,
+    ".": running.source,
+    "command": running.command,
+    "builtin": running.builtin,
+    "exec": running.execute,
+    "trap": running.trap,
+    "bind": running.bind,
+    "complete": running.bind,
+    "noglob": running.modifier,
+    "nocorrect": running.modifier,
+}

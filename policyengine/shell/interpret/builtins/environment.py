@@ -1,0 +1,206 @@
+"""Builtins that change variables, options and the working directory (bash manual 4.1-4.3)."""
+
+from __future__ import annotations
+
+import re
+
+from policyengine.effects import SetVariable
+from policyengine.shell.interpret.arithmetic import arithmetic
+from policyengine.shell.interpret.assignments import assign, set_variable
+from policyengine.shell.interpret.builtins.call import Call, flags, operands
+from policyengine.shell.interpret.machine import Machine, Stream, Variable
+from policyengine.shell.interpret.parameters import variable_values
+from policyengine.shell.interpret.redirects import place_of
+from policyengine.shell.nodes import Assignment, Literal, Word
+from policyengine.shell.paths import Place
+from policyengine.shell.values import UNKNOWN, Value
+
+_NAME = re.compile(r"[A-Za-z_]\w*\Z").match
+_ASSIGNED = re.compile(r"([A-Za-z_]\w*)(\+?)=").match
+
+
+def cd(machine: Machine, call: Call) -> None:
+    """`cd [DIR]`: home without an operand, the former directory for `-`. `CDPATH` is not followed."""
+    given = operands(call)
+    if not given:
+        home = variable_values(machine, "HOME")
+        target = home[0] if home else UNKNOWN
+    elif given[0].text == "-" and given[0].exact:
+        target = machine.cells.get("/oldpwd", UNKNOWN)
+    else:
+        target = given[0]
+    _move(machine, target)
+
+
+def _move(machine: Machine, target: Value) -> None:
+    old = machine.cwd
+    found = place_of(machine, target)
+    machine.put("/oldpwd", Value(old.path, old.exact))
+    machine.put("/cwd", Place(found.path, not (found.unknown or found.glob)))
+
+
+def pushd(machine: Machine, call: Call) -> None:
+    """`pushd DIR`; without one the two topmost directories change places."""
+    stack: tuple[Place, ...] = machine.cells.get("/stack", ())
+    given = operands(call)
+    if given and not given[0].text.startswith("+"):
+        machine.put("/stack", (machine.cwd, *stack))
+        _move(machine, given[0])
+    elif stack:
+        machine.put("/stack", (machine.cwd, *stack[1:]))
+        _move(machine, Value(stack[0].path, stack[0].exact))
+
+
+def popd(machine: Machine, call: Call) -> None:
+    """Return to the directory on top of the stack."""
+    del call
+    stack: tuple[Place, ...] = machine.cells.get("/stack", ())
+    machine.put("/stack", stack[1:])
+    _move(machine, Value(stack[0].path, stack[0].exact) if stack else UNKNOWN)
+
+
+def pwd(machine: Machine, call: Call) -> None:
+    """Print the working directory."""
+    del call
+    place = machine.cwd
+    machine.emit(Stream(place.path + "\n" if place.exact else None))
+
+
+# ----------------------------------------------------------------------------------------------------------- declarations
+def declare(machine: Machine, call: Call) -> None:
+    """`declare`, `typeset`, `local`, `readonly`, `export`: assignments with attributes."""
+    letters = "".join(sorted({letter for letter in flags(call) if letter in "xnlui"} | _IMPLIED.get(call.name, set())))
+    if call.name == "export" and "n" in flags(call):
+        letters = ""
+    if "f" in flags(call):
+        _export_functions(machine, call)
+        return
+    hides = machine.local is not None and call.name in ("local", "declare", "typeset") and "g" not in flags(call)
+    for value, word in zip(call.arguments, _words(call), strict=True):
+        _declare(machine, value, word, letters, hides=hides)
+
+
+_IMPLIED = {"export": {"x"}}
+
+
+def _words(call: Call) -> list[Word | None]:
+    """The word of each argument where they correspond; an array assignment can only be read from its word."""
+    return list(call.words) if len(call.words) == len(call.arguments) else [None] * len(call.arguments)
+
+
+def _declare(machine: Machine, value: Value, word: Word | None, letters: str, *, hides: bool) -> None:
+    if value.text[:1] in ("-", "+"):
+        return
+    found = _ASSIGNED(value.text)
+    name = found[1] if found else value.text
+    if not _NAME(name) or (found is None and not value.exact):
+        return
+    if hides and machine.local is not None:
+        machine.local.append((name, machine.variable(name)))
+    if found is not None:
+        text = value._replace(text=value.text[found.end() :])
+        if found[2] and word is not None:
+            assign(
+                machine,
+                Assignment(name, None, True, _plain(text, word), None, word.start, word.end),
+                attributes=letters,
+            )
+        else:
+            set_variable(machine, name, text, letters, value.span)
+        return
+    old = machine.variable(name)
+    if old is not None:
+        machine.put(name, old._replace(attributes="".join({*old.attributes, *letters})))
+    elif hides or "x" not in letters:
+        machine.put(name, Variable((Value(""),), letters))
+    if "x" in letters:
+        machine.exports[name] = None
+        known = variable_values(machine, name)
+        text = known[0] if known else Value("")
+        machine.effects.append(SetVariable(name, text.text, not text.exact, machine.where, value.span, "export"))
+
+
+def _plain(value: Value, word: Word) -> Word:
+    return Word((Literal(value.text, word.start, word.end),), word.start, word.end)
+
+
+def _export_functions(machine: Machine, call: Call) -> None:
+    for value in operands(call):
+        if machine.cells.get(value.text + "()") is not None:
+            machine.exports[value.text + "()"] = None
+
+
+def unset(machine: Machine, call: Call) -> None:
+    """Remove variables, or functions with `-f`."""
+    for value in operands(call):
+        name = value.text.partition("[")[0]
+        if "f" in flags(call) or (machine.cells.get(name + "()") is not None and machine.variable(name) is None):
+            machine.put(name + "()", None)
+        else:
+            machine.put(name, Variable(()))
+
+
+def shift(machine: Machine, call: Call) -> None:
+    """Drop leading positional parameters."""
+    count = call.arguments[0] if call.arguments else Value("1")
+    if machine.positional is None or not count.exact or not count.text.isdigit():
+        machine.positional = None
+        return
+    machine.positional = machine.positional[int(count.text) :]
+
+
+def set_options(machine: Machine, call: Call) -> None:
+    """`set -- a b` and `set a b` set the positional parameters; options are of no consequence here."""
+    arguments = call.arguments
+    at = next(
+        (at for at, value in enumerate(arguments) if value.text == "--" or value.text[:1] not in ("-", "+")), None
+    )
+    if at is None:
+        return
+    rest = arguments[at + 1 :] if arguments[at].text == "--" else arguments[at:]
+    if at and arguments[at - 1].text in ("-o", "+o"):
+        rest = rest[1:]
+        if not rest:
+            return
+    machine.positional = tuple(rest)
+
+
+def let(machine: Machine, call: Call) -> None:
+    """Evaluate each argument as arithmetic."""
+    for value in call.arguments:
+        arithmetic(machine, value)
+
+
+def shopt(machine: Machine, call: Call) -> None:
+    """Of the options only `expand_aliases` matters: it makes aliases count in scripts."""
+    if "s" in flags(call) and any(value.text == "expand_aliases" for value in call.arguments):
+        machine.aliasing = True
+
+
+def alias(machine: Machine, call: Call) -> None:
+    """Define aliases."""
+    for value in operands(call):
+        name, equals, text = value.text.partition("=")
+        if equals:
+            machine.put(name + "=", value._replace(text=text))
+
+
+def unalias(machine: Machine, call: Call) -> None:
+    """Remove aliases."""
+    for value in operands(call):
+        machine.put(value.text + "=", None)
+
+
+def getopts(machine: Machine, call: Call) -> None:
+    """The option found and its argument depend on the positional parameters."""
+    for name in ([call.arguments[1].text] if len(call.arguments) > 1 else []) + ["OPTARG", "OPTIND"]:
+        machine.put(name, Variable((UNKNOWN,)))
+
+
+def nothing(machine: Machine, call: Call) -> None:
+    """Builtins without any effect that matters and without output."""
+
+
+def listing(machine: Machine, call: Call) -> None:
+    """Builtins that only print something about the shell."""
+    machine.emit(Stream(None))

@@ -1,0 +1,127 @@
+"""Builtins that run something: `eval`, `source`, `exec`, `command`, `builtin`, `trap` and the like (bash manual 4.1-4.2)."""
+
+from __future__ import annotations
+
+from policyengine.effects import Cause, EvaluateCode, FileRead
+from policyengine.shell.interpret.builtins.call import Call, flags, operands
+from policyengine.shell.interpret.evaluate import shell_text, source_file
+from policyengine.shell.interpret.machine import Machine, Stream
+from policyengine.shell.interpret.redirects import is_standard, place_of
+from policyengine.shell.paths import Path
+from policyengine.shell.values import Value
+
+
+def evaluate_words(machine: Machine, call: Call) -> None:
+    """`eval`: the arguments joined with blanks run in this shell."""
+    arguments = call.arguments[1:] if call.arguments and call.arguments[0].text == "--" else call.arguments
+    if not arguments:
+        return
+    code = joined(arguments)
+    source = "argument" if code.exact else "substitution"
+    machine.effects.append(
+        EvaluateCode("sh", source, code.exact, code.taint, machine.where, code.span or call.span, call.name)
+    )
+    if not code.exact:
+        machine.opaque(Cause.VALUE, "the code that runs is not fully known", code.span, call.name)
+        machine.emit(Stream(None, code.taint))
+    shell_text(machine, code)
+
+
+def joined(values: list[Value]) -> Value:
+    """Texts joined with blanks, known up to the first unknown one."""
+    known: list[str] = []
+    for value in values:
+        known.append(value.text)
+        if not value.exact or value.many:
+            break
+    exact = len(known) == len(values) and values[-1].exact and not values[-1].many
+    taint = frozenset().union(*[value.taint for value in values])
+    spans = [value.span for value in values if value.span is not None]
+    span = (spans[0][0], spans[-1][1]) if spans else None
+    return Value(" ".join(known), exact, taint=taint, span=span)
+
+
+def source(machine: Machine, call: Call) -> None:
+    """`source FILE ARGUMENTS`: the file's text runs in this shell."""
+    given = operands(call)
+    if not given:
+        return
+    value = given[0]
+    if is_standard(value.text):
+        path = Path(value.text)
+    else:
+        path = place_of(machine, value)
+        machine.effects.append(
+            FileRead(path.path, path.unknown, path.glob, False, machine.where, value.span, call.name)
+        )
+    if value.taint and path.unknown:
+        machine.effects.append(EvaluateCode("sh", "file", False, value.taint, machine.where, value.span, call.name))
+    if path.path == "/dev/stdin" and not machine.file(path.path):
+        _source_input(machine, call)
+        return
+    saved = machine.positional
+    if len(given) > 1:
+        machine.positional = tuple(given[1:])
+    source_file(machine, path.path, path.unknown, value.span, lambda code: shell_text(machine, code))
+    machine.positional = saved
+
+
+def _source_input(machine: Machine, call: Call) -> None:
+    stdin = machine.stdin
+    known = stdin.text is not None
+    machine.effects.append(EvaluateCode("sh", "stdin", known, stdin.taint, machine.where, call.span, call.name))
+    if stdin.text is not None:
+        shell_text(machine, Value(stdin.text, taint=stdin.taint, span=stdin.span))
+
+
+def command(machine: Machine, call: Call) -> None:
+    """`command NAME …`: a program or builtin, no function. With `-v` and `-V` it only looks the name up."""
+    if set(flags(call)) & {"v", "V"}:
+        names = operands(call)
+        found = names[0].text if len(names) == 1 and names[0].exact else None
+        machine.emit(Stream(found + "\n" if found else None))
+        return
+    _run(machine, operands(call))
+
+
+def builtin(machine: Machine, call: Call) -> None:
+    """`builtin NAME …`."""
+    _run(machine, operands(call))
+
+
+def execute(machine: Machine, call: Call) -> None:
+    """`exec [-c] [-l] [-a NAME] COMMAND …`: the shell becomes the command."""
+    arguments = list(call.arguments)
+    while arguments and arguments[0].text[:1] == "-" and len(arguments[0].text) > 1:
+        taken = 2 if arguments[0].text.endswith("a") else 1
+        arguments = arguments[taken:]
+    _run(machine, arguments)
+
+
+def _run(machine: Machine, values: list[Value]) -> None:
+    if values:
+        machine.runner.words(machine, values)
+
+
+def trap(machine: Machine, call: Call) -> None:
+    """`trap CODE SIGNAL…`: the code runs later, in a state that is not known, and so is read in this one."""
+    given = operands(call)
+    if len(given) < 2 or given[0].text in ("-", ""):
+        return
+    evaluate_words(machine, Call("trap", given[:1], call.span))
+
+
+def bind(machine: Machine, call: Call) -> None:
+    """`bind -x` and `complete -C/-F` name code that runs on a key or at completion."""
+    arguments = call.arguments
+    for at, value in enumerate(arguments[:-1]):
+        if value.text in ("-x", "-C"):
+            text = (
+                arguments[at + 1].text.partition(":")[2].strip("\"' ") if value.text == "-x" else arguments[at + 1].text
+            )
+            evaluate_words(machine, Call(call.name, [arguments[at + 1]._replace(text=text)], call.span))
+
+
+def modifier(machine: Machine, call: Call) -> None:
+    """zsh's precommand modifiers: what follows runs (zshmisc(1))."""
+    _run(machine, operands(call))

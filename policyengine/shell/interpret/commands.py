@@ -1,0 +1,308 @@
+"""Simple commands: their words, assignments and redirections, and which function, builtin, program or file the name means."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+
+from policyengine.effects import (
+    CLEAN,
+    Cause,
+    EvaluateCode,
+    Execute,
+    Exhaust,
+    Obscured,
+    SetVariable,
+    Span,
+    Taint,
+    Taints,
+    Where,
+)
+from policyengine.shell.interpret.assignments import assign, restore
+from policyengine.shell.interpret.builtins import BUILTINS, Call
+from policyengine.shell.interpret.evaluate import driven, run_file, shell_text
+from policyengine.shell.interpret.globs import computable, matches
+from policyengine.shell.interpret.joining import branches
+from policyengine.shell.interpret.machine import MAX_CHOICES, Definition, Machine, Stream, common
+from policyengine.shell.interpret.parameters import UNKNOWN_NAME
+from policyengine.shell.interpret.programs import run_program
+from policyengine.shell.interpret.redirects import permanent, place_of, redirected
+from policyengine.shell.interpret.words import expand_all
+from policyengine.shell.nodes import CommandSubstitution, DoubleQuoted, SimpleCommand, Word
+from policyengine.shell.paths import base_name
+from policyengine.shell.values import Value
+
+MAX_COMBINATIONS = 2 * MAX_CHOICES  # of the choices of several variables that are tried for one command
+MAX_CALLS = 12  # nested calls of functions
+
+# Directories whose files are the programs of that name (hier(7), XDG, virtual environments, node_modules/.bin).
+_PROGRAM_PLACES = ("/bin", "/sbin", "/.bin", "/Scripts", "/libexec", "/shims")
+_WELL_KNOWN = (
+    "rm", "sh", "bash", "cat", "curl", "wget", "nc", "python3", "python", "perl", "ruby", "chmod", "dd", "ls", "cp", "mv", "id",
+    "passwd", "shred", "mkfs", "kill", "sudo", "su", "env", "base64", "sed", "awk", "find", "ssh", "scp", "tar", "echo",
+)  # fmt: skip
+_UNKNOWN_SOURCE: Taints = frozenset({Taint.INPUT})
+
+
+def simple(machine: Machine, node: SimpleCommand) -> None:
+    """Interpret a simple command, once for each combination of the values that its variables may have."""
+    machine.step()
+    outer, machine.seen = machine.seen, {}
+    mark = len(machine.trail)
+    _once(machine, node)
+    if machine.seen:
+        _combinations(machine, node, mark)
+    machine.seen = outer
+
+
+def _combinations(machine: Machine, node: SimpleCommand, mark: int) -> None:
+
+    seen = machine.seen
+    first = machine.changes(mark)
+    machine.undo(mark)
+    names = list(seen)
+    outer = machine.picks
+    combinations = list(
+        itertools.islice(itertools.product(*[range(seen[name]) for name in names]), MAX_COMBINATIONS + 1)
+    )
+    if len(combinations) > MAX_COMBINATIONS:
+        machine.opaque(Cause.VALUE, "too many combinations of values", machine.span(node.start, node.end))
+
+    def attempt(picks: tuple[int, ...]) -> None:
+        machine.step()
+        machine.picks = {**(outer or {}), **dict(zip(names, picks, strict=True))}
+        _once(machine, node)
+
+    def again() -> None:
+        for key, value in first.items():
+            machine.put(key, value)
+
+    branches(machine, [again, *[lambda picks=picks: attempt(picks) for picks in combinations[1:]]])  # type: ignore[misc]
+    machine.picks = outer
+    if machine.out is not None:
+        machine.emit(Stream(None))
+
+
+def _once(machine: Machine, node: SimpleCommand) -> None:
+    values = expand_all(machine, node.words) if node.words else []
+    if not node.redirects and not node.assignments and values:
+        dispatch(machine, values, node.words, machine.span(node.start, node.end))
+        return
+    origin = base_name(values[0].text) if values else ""
+    if not node.redirects:
+        _assigned(machine, node, values)
+        return
+    if values and values[0].text == "exec" and len(values) == 1 and values[0].exact:
+        permanent(machine, node.redirects)
+        return
+    with redirected(machine, node.redirects, origin):
+        _assigned(machine, node, values)
+
+
+def _assigned(machine: Machine, node: SimpleCommand, values: list[Value]) -> None:
+    span = machine.span(node.start, node.end)
+    if not values:
+        for assignment in node.assignments:
+            assign(machine, assignment)
+        return
+    if not node.assignments:
+        dispatch(machine, values, node.words, span)
+        return
+    before = {assignment.name: machine.variable(assignment.name) for assignment in node.assignments}
+    for assignment in node.assignments:
+        assign(machine, assignment, exported=True)
+    dispatch(machine, values, node.words, span)
+    restore(machine, before)
+
+
+# ------------------------------------------------------------------------------------------------------------ name resolution
+def words(machine: Machine, values: Sequence[Value]) -> None:
+    """Interpret a command given as values (the tail of a wrapper, the words of `eval`): functions and aliases are not seen."""
+    machine.step()
+    machine.deeper()
+    _external(machine, values[0], values[1:], values[0].span)
+    machine.depth -= 1
+
+
+def dispatch(machine: Machine, values: list[Value], nodes: Sequence[Word], span: Span | None) -> None:
+    """Find out what the first word names, and interpret that."""
+    head = values[0]
+    if not head.exact or head.many or head.glob:
+        _unknown_name(machine, head, values[1:], nodes, span)
+        return
+    name = head.text
+    cells = machine.cells
+    if nodes and not _is_plain(nodes[0]):
+        _disguised(machine, nodes[0], head)
+    alias = cells.get(name + "=") if machine.aliasing or machine.situation.dialect != "bash" else None
+    if alias is not None and (name + "=") not in machine.calling:
+        _alias(machine, name, alias, values[1:])
+        return
+    function = cells.get(name + "()")
+    if function is not None:
+        _function(machine, name, function, values[1:], span)
+        return
+    builtin = BUILTINS.get(name)
+    if builtin is not None:
+        machine.effects.append(
+            Execute(name, "", tuple([_text(value) for value in values[1:]]), False, CLEAN, machine.where, span, name)
+        )
+        builtin(machine, Call(name, values[1:], span, nodes[1:]))
+        return
+    _external(machine, head, values[1:], span)
+
+
+def _is_plain(word: Word) -> bool:
+    return len(word.parts) == 1
+
+
+def _disguised(machine: Machine, word: Word, head: Value) -> None:
+    """A command word put together from pieces: a substitution that was computed runs its output."""
+    for part in word.parts:
+        inner = part.parts if type(part) is DoubleQuoted else (part,)
+        if any(type(item) is CommandSubstitution for item in inner):
+            machine.effects.append(EvaluateCode("sh", "substitution", True, head.taint, machine.where, head.span, ""))
+            return
+    if len(word.parts) > 2 and "/" not in head.text:
+        machine.effects.append(Obscured("concatenation", machine.where, head.span, ""))
+
+
+def _unknown_name(
+    machine: Machine, head: Value, arguments: list[Value], nodes: Sequence[Word], span: Span | None
+) -> None:
+    if head.glob and head.exact:
+        _glob_name(machine, head, arguments, span)
+        return
+    if (nodes and _has_substitution(nodes[0])) or head.taint - {Taint.INPUT, Taint.WORKSPACE}:
+        machine.effects.append(EvaluateCode("sh", "substitution", False, head.taint, machine.where, head.span, ""))
+        if machine.out is not None and machine.out.peer is not None:
+            driven(machine, machine.out.peer, head.span, "sh")
+    texts = tuple([_text(value) for value in arguments])
+    machine.effects.append(Execute(base_name(head.text), "", texts, True, head.taint, machine.where, span, ""))
+    machine.opaque(Cause.VALUE, "which program runs depends on an unknown value", head.span or span)
+    machine.emit(Stream(None, head.taint | machine.stdin.taint | _UNKNOWN_SOURCE))
+
+
+def _has_substitution(word: Word) -> bool:
+    for part in word.parts:
+        inner = part.parts if type(part) is DoubleQuoted else (part,)
+        if any(type(item) is CommandSubstitution for item in inner):
+            return True
+    return False
+
+
+def _glob_name(machine: Machine, head: Value, arguments: list[Value], span: Span | None) -> None:
+    """A pattern as command name: the well-known programs that it matches are all looked at."""
+    machine.effects.append(Obscured("glob-command", machine.where, head.span, ""))
+    pattern = base_name(head.text)
+    found = [name for name in _WELL_KNOWN if computable(name, pattern) and matches(name, pattern)]
+    machine.opaque(Cause.VALUE, "which program a pattern names is not known", head.span)
+    for name in found[:MAX_CHOICES]:
+        _external(machine, head._replace(text=name, glob=False), arguments, span)
+    if not found:
+        machine.effects.append(Execute(pattern, "", (), True, CLEAN, machine.where, span, ""))
+        machine.emit(Stream(None))
+
+
+def _external(machine: Machine, head: Value, arguments: Sequence[Value], span: Span | None) -> None:
+    """A program or file outside the shell."""
+    name = head.text
+    if not head.exact or head.many or head.glob:
+        _unknown_name(machine, head, list(arguments), (), span)
+        return
+    path, taint = "", CLEAN
+    if "/" in name:
+        place = place_of(machine, head)
+        path, name = place.path, base_name(place.path)
+        versions = machine.file(path) if machine.where is Where.HERE else ()
+        taint = frozenset().union(*[item.taint for item in versions])
+        if versions:
+            _execute(machine, name, path, arguments, taint, span)
+            run_file(machine, path, versions, arguments, head.span)
+            return
+    program = machine.programs.find(name)
+    if program is None and name in BUILTINS:  # `env cd`, `xargs echo`
+        _execute(machine, name, path, arguments, taint, span)
+        BUILTINS[name](machine, Call(name, list(arguments), span, ()))
+        return
+    _execute(machine, name, path, arguments, taint, span)
+    if program is not None:
+        run_program(machine, program, name, arguments, span)
+        return
+    if not path or path.rpartition("/")[0].endswith(_PROGRAM_PLACES):
+        machine.opaque(Cause.PROGRAM, name, head.span or span, name)
+    machine.emit(
+        Stream(None, machine.stdin.taint | _UNKNOWN_SOURCE | common(arguments).taint if arguments else _UNKNOWN_SOURCE)
+    )
+
+
+def _execute(
+    machine: Machine, name: str, path: str, arguments: Sequence[Value], taint: Taints, span: Span | None
+) -> None:
+    texts = tuple([_text(value) for value in arguments])
+    machine.effects.append(Execute(name, path, texts, False, taint, machine.where, span, name))
+
+
+def _text(value: Value) -> str | None:
+    return value.text if value.exact else None
+
+
+# ------------------------------------------------------------------------------------------------------ functions and aliases
+def _function(
+    machine: Machine, name: str, definitions: tuple[Definition | None, ...], arguments: list[Value], span: Span | None
+) -> None:
+    machine.called.add(name)
+    machine.effects.append(
+        Execute(name, "", tuple([_text(value) for value in arguments]), False, CLEAN, machine.where, span, name)
+    )
+    if name in machine.calling:
+        if machine.asynchronous > machine.calling[name]:
+            machine.effects.append(Exhaust("fork-bomb", machine.where, span, name))
+        machine.emit(Stream(None))
+        return
+    if len(machine.calling) >= MAX_CALLS:
+        machine.opaque(Cause.LIMIT, f"more than {MAX_CALLS} nested calls", span, name)
+        return
+
+    runs = [_callee(machine, name, definition, arguments, span) for definition in definitions]
+    if len(runs) == 1:
+        runs[0]()
+    else:
+        branches(machine, runs)
+
+
+def _callee(
+    machine: Machine, name: str, definition: Definition | None, arguments: list[Value], span: Span | None
+) -> Callable[[], None]:
+    if definition is None:  # on some way here nothing was defined, and the program of that name runs
+        return lambda: _external(machine, Value(name, span=span), arguments, span)
+    return lambda: called(machine, name, definition, tuple(arguments))
+
+
+def called(machine: Machine, name: str, definition: Definition, arguments: tuple[Value, ...] | None) -> None:
+    """Run a function's body with its own positional parameters and local variables (bash manual 3.3)."""
+    saved = machine.positional, machine.local, machine.base, machine.fixed
+    machine.positional, machine.local = arguments, []
+    machine.base, machine.fixed = definition.base, definition.fixed
+    machine.calling[name] = machine.asynchronous
+    machine.deeper()
+    machine.runner.body(machine, (definition.node.body,))
+    machine.depth -= 1
+    del machine.calling[name]
+    hidden = machine.local or []
+    machine.positional, machine.local, machine.base, machine.fixed = saved
+    for variable, value in reversed(hidden):
+        machine.put(variable, value)
+
+
+def _alias(machine: Machine, name: str, value: Value, arguments: list[Value]) -> None:
+    machine.calling[name + "="] = machine.asynchronous
+    rest = "".join([" " + quoted(argument) for argument in arguments])
+    shell_text(machine, value._replace(text=value.text + rest))
+    del machine.calling[name + "="]
+
+
+def quoted(value: Value) -> str:
+    """A value as a shell word; what is not known becomes an unset-looking variable, which reads as unknown."""
+    text = "'" + value.text.replace("'", "'\\''") + "'"
+    return text if value.exact else f'{text}"${UNKNOWN_NAME}"'

@@ -1,0 +1,146 @@
+"""Programs whose output is a simple function of constants: decoders and text tools that hide what will run.
+
+Each takes the arguments and the whole input text, and gives the output or None where it does not compute it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import gzip
+import re
+import zlib
+from collections.abc import Callable
+
+from policyengine.shell.interpret.machine import MAX_TEXT
+from policyengine.shell.values import Value
+
+_ALPHANUMERIC = re.compile(r"[^A-Za-z0-9+/=]+")
+_RANGE = re.compile(r"(\\[0-7]{1,3}|\\.|[^\\])-(\\[0-7]{1,3}|\\.|[^\\])|(\\[0-7]{1,3}|\\.|[^\\])", re.DOTALL)
+_CLASSES = {
+    "upper": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    "lower": "abcdefghijklmnopqrstuvwxyz",
+    "digit": "0123456789",
+    "space": " \t\n\r\v\f",
+}
+_CLASSES["alpha"] = _CLASSES["upper"] + _CLASSES["lower"]
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+MAX_SET = 256  # characters of one operand of tr
+
+
+def _texts(arguments: list[Value]) -> list[str] | None:
+    return [value.text for value in arguments] if all(value.exact for value in arguments) else None
+
+
+def _decoded(data: bytes) -> str | None:
+    if len(data) > MAX_TEXT:
+        return None
+    return data.decode("utf-8", "replace")
+
+
+def _base64(arguments: list[Value], text: str) -> str | None:
+    words = _texts(arguments) or []
+    if not any(word in ("-d", "-D", "--decode", "-di", "-id") for word in words):
+        return base64.b64encode(text.encode("utf-8", "replace")).decode() + "\n"
+    compact = _ALPHANUMERIC.sub("", text)
+    try:
+        return _decoded(base64.b64decode(compact + "=" * (-len(compact) % 4)))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _base32(arguments: list[Value], text: str) -> str | None:
+    try:
+        return _decoded(base64.b32decode("".join(text.split())))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _xxd(arguments: list[Value], text: str) -> str | None:
+    flags = "".join(word for word in _texts(arguments) or [] if word.startswith("-"))
+    if "r" not in flags or "p" not in flags:
+        return None
+    try:
+        return _decoded(bytes.fromhex("".join(text.split())))
+    except ValueError:
+        return None
+
+
+def _rev(arguments: list[Value], text: str) -> str | None:
+    del arguments
+    return "\n".join([line[::-1] for line in text.split("\n")])
+
+
+def _tac(arguments: list[Value], text: str) -> str | None:
+    del arguments
+    return "".join(line + "\n" for line in reversed(text.splitlines()))
+
+
+def _tr(arguments: list[Value], text: str) -> str | None:
+    words = _texts(arguments)
+    if words is None:
+        return None
+    flags = "".join(word[1:] for word in words if word.startswith("-") and len(word) > 1)
+    sets = [_characters(word) for word in words if not (word.startswith("-") and len(word) > 1)]
+    if not sets or flags not in ("", "d") or None in sets:
+        return None
+    source, target = sets[0] or "", (sets[1] or "") if len(sets) > 1 else ""
+    if flags == "d":
+        return text.translate({ord(char): None for char in source})
+    if not target:
+        return None
+    target += target[-1] * (len(source) - len(target))
+    return text.translate({ord(a): b for a, b in zip(source, target, strict=False)})
+
+
+def _characters(word: str) -> str | None:
+    for name, members in _CLASSES.items():
+        word = word.replace(f"[:{name}:]", members)
+    if len(word) > MAX_SET:
+        return None
+    found: list[str] = []
+    for low, high, single in _RANGE.findall(word):
+        found.append(
+            _one(single) if single else "".join(map(chr, range(ord(_one(low)), ord(_one(high)) + 1)[:MAX_SET]))
+        )
+    return "".join(found)
+
+
+def _one(text: str) -> str:
+    if text[0] != "\\" or len(text) == 1:
+        return text
+    return chr(int(text[1:], 8) & 255) if text[1].isdigit() and text[1] < "8" else _ESCAPES.get(text[1], text[1])
+
+
+def _gunzip(arguments: list[Value], text: str) -> str | None:
+    del arguments
+    try:
+        data = zlib.decompressobj(wbits=47).decompress(text.encode("latin-1"), MAX_TEXT)
+    except (zlib.error, ValueError, gzip.BadGzipFile):
+        return None
+    return _decoded(data)
+
+
+def _whole(arguments: list[Value], text: str) -> str | None:
+    """`cat`: exactly what it reads, unless an option numbers or marks the lines."""
+    words = _texts(arguments)
+    return text if words is not None and not any(word.startswith("-") and len(word) > 1 for word in words) else None
+
+
+def _tee(arguments: list[Value], text: str) -> str | None:
+    del arguments
+    return text
+
+
+COMPUTED: dict[str, Callable[[list[Value], str], str | None]] = {
+    "base64": _base64,
+    "base32": _base32,
+    "xxd": _xxd,
+    "rev": _rev,
+    "tac": _tac,
+    "tr": _tr,
+    "gunzip": _gunzip,
+    "zcat": _gunzip,
+    "cat": _whole,
+    "tee": _tee,
+}

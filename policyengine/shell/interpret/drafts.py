@@ -1,0 +1,59 @@
+"""From a description's effect templates to effects: paths resolved, what is unknown marked as such."""
+
+from __future__ import annotations
+
+from policyengine.effects import EFFECTS, Cause, Effect, FileWrite, Where
+from policyengine.shell.interpret.redirects import place_of
+from policyengine.shell.interpret.roles import Invocation
+from policyengine.shell.programs import Draft
+from policyengine.shell.values import Value
+
+_PATHS = frozenset({"path", "mount"})
+_FILES = frozenset({"file.read", "file.write", "file.delete", "file.attribute"})
+_DEFAULTS = {kind: frozenset(cls._fields) for kind, cls in EFFECTS.items()}
+
+
+def effect_of(invocation: Invocation, draft: Draft) -> Effect:
+    """One effect of a template; a file's empty path is the directory that the program runs in."""
+    machine = invocation.machine
+    known = _DEFAULTS[draft.kind]
+    fields: dict[str, object] = {}
+    span = invocation.span
+    for name, given in draft.fields.items():
+        if not isinstance(given, Value):
+            fields[name] = given
+            continue
+        fields[name] = given.text
+        span = given.span or span
+        if not given.exact and "unknown" in known:
+            fields["unknown"] = True
+    for name in _PATHS & fields.keys():
+        _resolve(invocation, draft, name, fields)
+    if "cause" in fields:
+        fields["cause"] = Cause(str(fields["cause"]))
+    if "recursive" in known and "recursive" not in fields:
+        fields["recursive"] = invocation.recursive
+    fields.setdefault("where", machine.where)
+    if fields["where"] is Where.HERE:
+        fields["where"] = machine.where
+    if draft.kind == "file.write" and "taint" not in fields:
+        fields["taint"] = invocation.content.taint
+    effect: Effect = EFFECTS[draft.kind](**fields, span=span, origin=invocation.origin)  # type: ignore[arg-type]
+    if isinstance(effect, FileWrite) and not effect.unknown and not effect.glob and effect.where is Where.HERE:
+        machine.write_file(effect.path, invocation.content._replace(text=None), append=effect.append)
+    return effect
+
+
+def _resolve(invocation: Invocation, draft: Draft, name: str, fields: dict[str, object]) -> None:
+    given = draft.fields[name]
+    value = given if isinstance(given, Value) else Value(str(given))
+    if not value.text and value.exact and draft.kind not in _FILES:
+        return
+    if value.text[:2] == "~/":  # written by the description, not by the call
+        value = value._replace(text=invocation.machine.situation.home + value.text[1:])
+    found = place_of(invocation.machine, value, invocation.cwd)
+    fields[name] = found.path
+    if "unknown" in _DEFAULTS[draft.kind]:
+        fields["unknown"] = found.unknown
+    if "glob" in _DEFAULTS[draft.kind] and found.glob:
+        fields["glob"] = True

@@ -1,0 +1,355 @@
+"""The state of an interpretation: what has been found so far, and what is known of the shells that run.
+
+One mutable `Machine` is passed to every function of this folder. What belongs to one shell process (variables, functions,
+aliases, working directory, options) lives in `cells` and is changed only by `put`, which keeps a trail: entering a subshell
+costs nothing, leaving it undoes what it changed, and joining branches compares only what they changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from policyengine.effects import CLEAN, Cause, Effect, Opaque, Span, Taint, Taints, Where, WrittenFile
+from policyengine.shell.nodes import Function, Script, Statement
+from policyengine.shell.paths import Place
+from policyengine.shell.programs import Programs
+from policyengine.shell.values import UNKNOWN, Value
+
+MAX_BYTES = 256 * 1024  # of the analysed text, in UTF-8
+MAX_DEPTH = 40  # nesting of statements, substitutions, code strings and calls together
+MAX_COMMANDS = 3000  # simple commands that are interpreted, repetitions by loops and calls included
+MAX_PASSES = 200  # loop bodies interpreted more than once, over the whole call
+MAX_CHOICES = 4  # alternatives kept of one variable
+MAX_TEXT = 64 * 1024  # of one computed value, stream or file
+
+Answer = TypeVar("Answer")
+
+
+class Situation(NamedTuple):
+    """Where and in what state the call starts. `env` is None where the environment is unknown.
+
+    `written` holds the files that this run wrote or fetched earlier; `variables` those that a persistent shell kept.
+    """
+
+    cwd: str = "/workspace"
+    home: str = "/home/agent"
+    workspace: tuple[str, ...] = ("/workspace",)
+    env: Mapping[str, str] | None = None
+    dialect: str = "bash"
+    platform: str = "linux"
+    written: Mapping[str, WrittenFile] = {}  # noqa: RUF012  never changed here
+    variables: Mapping[str, str] = {}  # noqa: RUF012
+
+
+class Stream(NamedTuple):
+    """What is known of bytes that flow: a standard input, an output, a file's contents.
+
+    Attributes:
+        text: the whole text, or None where it is not known.
+        taint: where it came from.
+        path: the file whose contents it is; empty where there is none.
+        peer: host and port at the other end of a connection.
+        driven: written by a shell or interpreter whose commands come from an open end.
+        span: where its text stands in the analysed text.
+    """
+
+    text: str | None = None
+    taint: Taints = CLEAN
+    path: str = ""
+    peer: tuple[str, str] | None = None
+    driven: bool = False
+    span: Span | None = None
+
+
+NOTHING = Stream("")
+OUTER_INPUT = Stream(None, frozenset({Taint.INPUT}))
+
+
+class Sink:
+    """Collects what commands write to one output."""
+
+    __slots__ = ("driven", "known", "parts", "path", "peer", "size", "taint")
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.size = 0
+        self.known = True
+        self.taint: Taints = CLEAN
+        self.path = ""
+        self.peer: tuple[str, str] | None = None
+        self.driven = False
+
+    def add(self, stream: Stream) -> None:
+        """Append what another command wrote."""
+        self.taint |= stream.taint
+        self.path = self.path or stream.path
+        self.peer = self.peer or stream.peer
+        self.driven |= stream.driven
+        if stream.text is None:
+            self.known = False
+        elif self.known:
+            self.size += len(stream.text)
+            self.known = self.size <= MAX_TEXT
+            self.parts.append(stream.text)
+
+    def stream(self) -> Stream:
+        """What has been collected."""
+        return Stream("".join(self.parts) if self.known else None, self.taint, self.path, self.peer, self.driven)
+
+
+class Variable(NamedTuple):
+    """A shell variable: the values it may have, its attributes (letters of `declare`), its elements if it is an array."""
+
+    choices: tuple[Value, ...]
+    attributes: str = ""
+    items: Mapping[str, Value] | None = None
+
+
+class Definition(NamedTuple):
+    """A function, and where its text stands (`base` and `fixed` of the machine)."""
+
+    node: Function
+    base: int | None
+    fixed: Span | None
+
+
+class Target(NamedTuple):
+    """Where a file descriptor leads: the surrounding output (`kind` `out`), a file, a connection, a command, or nowhere."""
+
+    kind: str  # out | file | peer | command | null
+    path: str = ""
+    unknown: bool = False
+    append: bool = False
+    peer: tuple[str, str] | None = None
+    body: Script | None = None
+    span: Span | None = None
+
+
+class Runner(Protocol):
+    """The two ways down that words and builtins need, given to the machine so that no module imports upwards."""
+
+    def body(self, machine: Machine, statements: Sequence[Statement]) -> None:
+        """Interpret statements in the current shell."""
+
+    def words(self, machine: Machine, values: Sequence[Value]) -> None:
+        """Interpret a command whose words are already expanded; the first one is its name."""
+
+
+class Limit(Exception):  # noqa: N818  control flow inside this folder, never seen outside
+    """A limit was exceeded: what was found so far stands."""
+
+
+class Machine:
+    """See the module. `base` and `fixed` map offsets of the text being read to the outermost text: at most one is None."""
+
+    __slots__ = (
+        "aliasing", "asynchronous", "base", "called", "calling", "cells", "commands", "conditional", "depth", "descriptors",
+        "effects", "exports", "files", "fixed", "local", "next_descriptor", "out", "passes", "picks", "pipes", "positional",
+        "programs", "runner", "seen", "situation", "source", "stdin", "trail", "where",
+    )  # fmt: skip
+
+    def __init__(self, source: str, situation: Situation, programs: Programs, runner: Runner) -> None:
+        self.source = source
+        self.situation = situation
+        self.programs = programs
+        self.runner = runner
+        self.effects: list[Effect] = []
+        self.files: dict[str, tuple[WrittenFile, ...]] = {}
+        self.cells: dict[str, Any] = {"/cwd": Place(situation.cwd)}  # Any: each key prefix has its own type, see `put`
+        self.trail: list[tuple[str, Any]] = []
+        self.where = Where.HERE
+        self.base: int | None = 0
+        self.fixed: Span | None = None
+        self.stdin = OUTER_INPUT
+        self.out: Sink | None = None
+        self.descriptors: dict[int, Target | Stream] = {}
+        self.pipes: dict[str, Script] = {}
+        self.next_descriptor = 63
+        self.positional: tuple[Value, ...] | None = ()
+        self.conditional = 0
+        self.asynchronous = 0
+        self.calling: dict[str, int] = {}
+        self.picks: dict[str, int] | None = None
+        self.seen: dict[str, int] = {}  # variables with several choices that were read since the last reset
+        self.commands = 0
+        self.passes = 0
+        self.depth = 0
+        self.aliasing = False
+        self.called: set[str] = set()  # functions that were called
+        self.exports: dict[str, None] = {}  # names that were ever exported, in order
+        self.local: list[tuple[str, Any]] | None = None  # what `local` hid, in the function that runs
+
+    # ------------------------------------------------------------------------------------------------ one shell's state
+    def put(self, key: str, value: object) -> None:
+        """Set a cell: a variable by its name, a function by `name()`, an alias by `name=`, options and cwd by `/…`."""
+        self.trail.append((key, self.cells.get(key)))
+        self.cells[key] = value
+
+    def undo(self, mark: int) -> None:
+        """Restore all cells to what they were when the trail had this length."""
+        trail, cells = self.trail, self.cells
+        while len(trail) > mark:
+            key, value = trail.pop()
+            if value is None:
+                cells.pop(key, None)
+            else:
+                cells[key] = value
+
+    def changes(self, mark: int) -> dict[str, Any]:
+        """The cells changed since then, with their present values (None: removed)."""
+        return {key: self.cells.get(key) for key, _ in self.trail[mark:]}
+
+    @property
+    def cwd(self) -> Place:
+        """The working directory."""
+        place: Place = self.cells["/cwd"]
+        return place
+
+    def variable(self, name: str) -> Variable | None:
+        """A variable as this text has set it."""
+        found: Variable | None = self.cells.get(name)
+        return found
+
+    # ----------------------------------------------------------------------------------------------------- what is found
+    def span(self, start: int, end: int) -> Span | None:
+        """Offsets of the text being read, in the outermost text."""
+        return (start + self.base, end + self.base) if self.base is not None else self.fixed
+
+    def opaque(self, cause: Cause, detail: str, span: Span | None, origin: str = "") -> None:
+        """Record that something is not known."""
+        self.effects.append(Opaque(cause, detail, self.where, span, origin))
+
+    def step(self) -> None:
+        """Count one command.
+
+        Raises:
+            Limit: there were too many.
+        """
+        self.commands += 1
+        if self.commands > MAX_COMMANDS:
+            raise Limit(f"more than {MAX_COMMANDS} commands")
+
+    def write_file(self, path: str, stream: Stream, *, append: bool = False) -> None:
+        """Remember what a file holds now; both versions where the write may not have happened."""
+        old = self.file(path)
+        text = stream.text
+        if append and old:
+            before = old[-1].text
+            text = before + text if before is not None and text is not None and len(before) <= MAX_TEXT else None
+        taint = stream.taint | frozenset(taint for item in old if append for taint in item.taint)
+        new = WrittenFile(path, text, taint)
+        self.files[path] = (*old, new)[-MAX_CHOICES:] if self.conditional else (new,)
+
+    def file(self, path: str) -> tuple[WrittenFile, ...]:
+        """What the run knows of a file: the versions that it may hold; empty for a file it did not write."""
+        found = self.files.get(path)
+        if found is not None:
+            return found
+        earlier = self.situation.written.get(path)
+        return (earlier,) if earlier is not None else ()
+
+    def emit(self, stream: Stream) -> None:
+        """Write to the current output."""
+        if self.out is not None:
+            self.out.add(stream)
+
+    # ----------------------------------------------------------------------------------------------------------- scopes
+    def deeper(self) -> None:
+        """Count one level of nesting.
+
+        Raises:
+            Limit: there were too many.
+        """
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            self.depth -= 1
+            raise Limit(f"nesting deeper than {MAX_DEPTH} levels")
+
+    def forked(self, run: Callable[[], Answer]) -> Answer:
+        """Run something as a subshell would: what it changes is undone."""
+        mark = len(self.trail)
+        saved = self.positional, self.descriptors, self.stdin
+        self.descriptors = dict(self.descriptors)
+        try:
+            return run()
+        finally:
+            self.undo(mark)
+            self.positional, self.descriptors, self.stdin = saved
+
+    def process(self, run: Callable[[], Answer]) -> Answer:
+        """Run something as a new program of the same machine would run it: only what is exported is there."""
+        saved = self.cells, self.trail, self.positional, self.local
+        self.cells = {name: self.cells[name] for name in self.exports if _exported(self.cells.get(name))}
+        self.cells["/cwd"] = saved[0]["/cwd"]
+        self.trail, self.local = [], None
+        try:
+            return run()
+        finally:
+            self.cells, self.trail, self.positional, self.local = saved
+
+    def elsewhere(self, where: Where, run: Callable[[], Answer]) -> Answer:
+        """Run something in a container or on another host: nothing is known of its files, variables and directories."""
+        saved = self.where, self.situation, self.files
+        self.where, self.files = where, {}
+        self.situation = self.situation._replace(env=None, written={}, variables={})
+        try:
+            return self.process(lambda: self._away(run))
+        finally:
+            self.where, self.situation, self.files = saved
+
+    def _away(self, run: Callable[[], Answer]) -> Answer:
+        self.cells = {"/cwd": Place("", exact=False), "HOME": Variable((UNKNOWN,))}
+        return run()
+
+    def capture(self, statements: Sequence[Statement], stdin: Stream | None = None) -> Stream:
+        """What statements print when a subshell runs them."""
+        outer, self.out = self.out, Sink()
+        sink = self.out
+        try:
+            self.deeper()
+            self.forked(lambda: self.feed(statements, stdin))
+            self.depth -= 1
+        finally:
+            self.out = outer
+        return sink.stream()
+
+    def feed(self, statements: Sequence[Statement], stdin: Stream | None) -> None:
+        """Interpret statements with that input."""
+        if stdin is not None:
+            self.stdin = stdin
+        self.runner.body(self, statements)
+
+
+def _exported(cell: object) -> bool:
+    return isinstance(cell, tuple) and not (isinstance(cell, Variable) and "x" not in cell.attributes)
+
+
+def join_values(choices: Sequence[Value]) -> tuple[Value, ...]:
+    """Alternatives without repetition; beyond `MAX_CHOICES` only what they have in common."""
+    distinct = tuple(dict.fromkeys(choices))
+    if len(distinct) <= MAX_CHOICES:
+        return distinct
+    return (common(distinct),)
+
+
+def common(choices: Sequence[Value]) -> Value:
+    """What is certain of a value that may be any of these or more like them: the beginning that they share."""
+    texts = [value.text for value in choices]
+    low, high = min(texts, default=""), max(texts, default="")
+    size = next((at for at, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high)))
+    return Value(low[:size], exact=False, taint=frozenset().union(*[value.taint for value in choices]))
+
+
+def join_variables(one: Variable | None, other: Variable | None) -> Variable | None:
+    """A variable that is one of two; unset counts as the empty text."""
+    if one is None or other is None:
+        present = one or other
+        return (
+            None
+            if present is None
+            else Variable(join_values((*present.choices, Value(""))), present.attributes, present.items)
+        )
+    items = one.items if one.items == other.items else {"@": UNKNOWN} if one.items or other.items else None
+    attributes = "".join(sorted({*one.attributes, *other.attributes}))
+    return Variable(join_values((*one.choices, *other.choices)), attributes, items)

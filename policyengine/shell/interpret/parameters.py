@@ -1,0 +1,320 @@
+"""Parameter expansion (bash manual 3.5.3): what a variable and the operator on it give, as far as it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from policyengine.effects import CLEAN, Taints
+from policyengine.shell.interpret.globs import computable, replaced, without_prefix, without_suffix
+from policyengine.shell.interpret.machine import MAX_TEXT, Machine, Variable
+from policyengine.shell.nodes import Parameter, Word
+from policyengine.shell.values import UNKNOWN, Value
+
+UNKNOWN_NAME = "__unknown"  # stands in generated code for what is not known
+_MANY = Value("", exact=False, many=True)
+_ASSIGNING = {":=", "="}
+
+
+def parameter(machine: Machine, part: Parameter, *, quoted: bool) -> tuple[Value, ...]:
+    """The values of `$name` or `${…}`: one, or for `$@` and whole arrays one for each element."""
+    span = machine.span(part.start, part.end)
+    values = tuple([value._replace(span=span) for value in _values(machine, part)])
+    listed = _is_list(part)
+    if quoted and listed and (part.name == "*" or _subscript(part) == "*"):
+        return (_joined(values),)
+    return values if listed or values else (Value("", span=span),)
+
+
+def _values(machine: Machine, part: Parameter) -> tuple[Value, ...]:
+    if part.prefix == "#":
+        return (_length(base_values(machine, part)),)
+    if part.prefix == "!":
+        return _indirect(machine, part)
+    values = base_values(machine, part)
+    return values if not part.op else _operated(machine, part, values)
+
+
+def _is_list(part: Parameter) -> bool:
+    return part.prefix != "#" and (part.name in ("@", "*") or _subscript(part) in ("@", "*"))
+
+
+def _subscript(part: Parameter) -> str:
+    return part.subscript.static or "" if part.subscript is not None else ""
+
+
+# -------------------------------------------------------------------------------------------------------------- plain values
+def base_values(machine: Machine, part: Parameter) -> tuple[Value, ...]:
+    """The values before any operator; empty for a parameter that is certainly unset."""
+    name = part.name
+    special = _SPECIAL.get(name)
+    if special is not None:
+        return special(machine)
+    if name.isdigit():
+        return _positional(machine, int(name))
+    if part.subscript is not None:
+        return _elements(machine, name, part.subscript)
+    return variable_values(machine, name)
+
+
+def variable_values(machine: Machine, name: str) -> tuple[Value, ...]:
+    """The value of a variable, at present one of its choices; empty where it is certainly unset."""
+    variable = machine.variable(name)
+    if variable is None:
+        return _inherited(machine, name)
+    if "n" in variable.attributes:
+        target = variable.choices[0]
+        return variable_values(machine, target.text) if target.exact and target.text != name else (UNKNOWN,)
+    if len(variable.choices) == 1:
+        return variable.choices
+    if not variable.choices:
+        return _array_start(variable)
+    return (variable.choices[picked(machine, name, len(variable.choices))],)
+
+
+def picked(machine: Machine, key: str, size: int) -> int:
+    """Which of several choices is looked at now; the command is interpreted again for the others."""
+    picks = machine.picks
+    if picks is not None and picks.get(key, size) < size:
+        return picks[key]
+    machine.seen[key] = size
+    return 0
+
+
+def _array_start(variable: Variable) -> tuple[Value, ...]:
+    items = variable.items or {}
+    return (items["0"],) if "0" in items else (UNKNOWN,) if "@" in items else ()
+
+
+def _inherited(machine: Machine, name: str) -> tuple[Value, ...]:
+    situation = machine.situation
+    known = _SHELL_VARIABLES.get(name)
+    if known is not None:
+        return (known(machine),)
+    if name == UNKNOWN_NAME:
+        return (UNKNOWN,)
+    if name in situation.variables:
+        return (Value(situation.variables[name]),)
+    if situation.env is None:
+        return (UNKNOWN,)
+    return (Value(situation.env[name]),) if name in situation.env else ()
+
+
+def _place(machine: Machine) -> Value:
+    return Value(machine.cwd.path, machine.cwd.exact)
+
+
+_SHELL_VARIABLES: dict[str, Callable[[Machine], Value]] = {
+    "HOME": lambda machine: Value(machine.situation.home),
+    "PWD": _place,
+    "OLDPWD": lambda machine: machine.cells.get("/oldpwd", UNKNOWN),
+    "IFS": lambda _: Value(" \t\n"),
+    "RANDOM": lambda _: UNKNOWN,
+    "SECONDS": lambda _: UNKNOWN,
+    "BASH": lambda _: Value("/bin/bash"),
+    "OSTYPE": lambda machine: Value("darwin" if machine.situation.platform == "darwin" else "linux-gnu"),
+}
+
+
+def _arguments(machine: Machine) -> tuple[Value, ...]:
+    return machine.positional if machine.positional is not None else (_MANY,)
+
+
+def _count(machine: Machine) -> tuple[Value, ...]:
+    values = _arguments(machine)
+    return (Value(str(len(values))) if not any(value.many for value in values) else UNKNOWN,)
+
+
+_SPECIAL: dict[str, Callable[[Machine], tuple[Value, ...]]] = {
+    "@": _arguments,
+    "*": _arguments,
+    "#": _count,
+    "?": lambda _: (UNKNOWN,),
+    "$": lambda _: (UNKNOWN,),
+    "!": lambda _: (UNKNOWN,),
+    "-": lambda _: (UNKNOWN,),
+    "_": lambda _: (UNKNOWN,),
+    "0": lambda machine: (machine.cells.get("/0", Value("bash")),),
+}
+
+
+def _positional(machine: Machine, number: int) -> tuple[Value, ...]:
+    values = _arguments(machine)
+    for at, value in enumerate(values):
+        if value.many:
+            return (Value("", exact=False, taint=value.taint),)
+        if at + 1 == number:
+            return (value,)
+    return ()
+
+
+def _elements(machine: Machine, name: str, subscript: Word) -> tuple[Value, ...]:
+    from policyengine.shell.interpret.words import expand_one  # noqa: PLC0415  words expands parameters: one of the two is late
+
+    key = expand_one(machine, subscript)
+    variable = machine.variable(name)
+    if variable is None:
+        return (_MANY,) if name in _BASH_ARRAYS or machine.situation.env is None else ()
+    if variable.items is None:
+        return variable_values(machine, name) if key.text in ("0", "@", "*") else ()
+    if "@" in variable.items:
+        return (Value("", False, key.text in ("@", "*"), False, _taint(tuple(variable.items.values()))),)
+    if key.text in ("@", "*"):
+        return tuple(variable.items.values())
+    if not key.exact:
+        return (Value("", exact=False, taint=_taint(tuple(variable.items.values()))),)
+    found = variable.items.get(_index(key.text, variable.items))
+    return (found,) if found is not None else ()
+
+
+_BASH_ARRAYS = frozenset({"BASH_SOURCE", "PIPESTATUS", "FUNCNAME", "BASH_LINENO", "DIRSTACK", "GROUPS", "BASH_REMATCH"})
+
+
+def _index(text: str, items: object) -> str:
+    """Negative subscripts count from the end."""
+    return str(len(items) + int(text)) if text[:1] == "-" and text[1:].isdigit() and isinstance(items, dict) else text
+
+
+# ---------------------------------------------------------------------------------------------------------------- operators
+def _indirect(machine: Machine, part: Parameter) -> tuple[Value, ...]:
+    if part.op in ("*", "@") or _subscript(part) in ("@", "*"):
+        return (_MANY,)  # names or subscripts, which are data
+    names = base_values(machine, part)
+    if len(names) != 1 or not names[0].exact:
+        return (UNKNOWN,)
+    plain = Parameter(names[0].text, "", None, part.op, part.arguments, part.start, part.end)
+    return _values(machine, plain)
+
+
+def _length(values: Sequence[Value]) -> Value:
+    if len(values) == 1 and not values[0].many:
+        return Value(str(len(values[0].text))) if values[0].exact else UNKNOWN
+    return UNKNOWN if any(value.many for value in values) else Value(str(len(values)))
+
+
+def _operated(machine: Machine, part: Parameter, values: tuple[Value, ...]) -> tuple[Value, ...]:
+    operator = part.op.lstrip(":")
+    if operator in ("-", "=", "+", "?") and (part.op != ":" or operator):
+        return _defaulted(machine, part, values, operator)
+    arguments = _operands(machine, part)
+    transform = _TRANSFORMS.get(part.op)
+    if part.op == ":" and _is_list(part):
+        return _slice(values, arguments)
+    if transform is None:
+        return tuple([_lost(value, arguments) for value in values])
+    return tuple([_applied(transform, value, arguments) for value in values])
+
+
+def _operands(machine: Machine, part: Parameter) -> list[Value]:
+    from policyengine.shell.interpret.arithmetic import arithmetic  # noqa: PLC0415  as above
+    from policyengine.shell.interpret.words import expand_one  # noqa: PLC0415  as above
+
+    if part.op == ":":
+        return [arithmetic(machine, expand_one(machine, word)) for word in part.arguments]
+    return [expand_one(machine, word, pattern=at == 0) for at, word in enumerate(part.arguments)]
+
+
+def _defaulted(machine: Machine, part: Parameter, values: tuple[Value, ...], operator: str) -> tuple[Value, ...]:
+    from policyengine.shell.interpret.words import expand_one  # noqa: PLC0415  as above
+
+    word = expand_one(machine, part.arguments[0]) if part.arguments else Value("")
+    unset = not values or (part.op[0] == ":" and len(values) == 1 and values[0].exact and not values[0].text)
+    certain = bool(values) and values[0].exact and not unset
+    if operator == "?":
+        return values or (Value(""),)
+    if operator == "+":
+        return (word,) if certain else (Value(""),) if unset else (_either(machine, part, Value(""), word),)
+    result = values if certain else (word,) if unset else (_either(machine, part, word, values[0]),)
+    if operator == "=" and not certain and part.name.isidentifier():
+        machine.put(part.name, Variable(result))
+    return result
+
+
+def _either(machine: Machine, part: Parameter, known: Value, other: Value) -> Value:
+    """An unknown variable with a default: both are looked at, as two choices of the expression."""
+    return other if picked(machine, f"/{part.start}:{part.name}", 2) else known
+
+
+def _slice(values: tuple[Value, ...], arguments: Sequence[Value]) -> tuple[Value, ...]:
+    if not all(argument.exact for argument in arguments) or any(value.many for value in values):
+        return (Value("", exact=False, many=True, taint=_taint(values)),)
+    numbers = [int(argument.text) for argument in arguments]
+    start = max(numbers[0] - 1, 0) if numbers[0] >= 0 else numbers[0]
+    end = start + numbers[1] if len(numbers) > 1 else None
+    return values[start:end]
+
+
+def _lost(value: Value, arguments: Sequence[Value]) -> Value:
+    return Value("", exact=False, many=value.many, taint=value.taint | _taint(tuple(arguments)))
+
+
+def _applied(transform: Callable[..., str | None], value: Value, arguments: Sequence[Value]) -> Value:
+    texts = [argument.text for argument in arguments]
+    if not value.exact or not all(argument.exact for argument in arguments) or len(value.text) > MAX_TEXT:
+        return _lost(value, arguments)
+    result = transform(value.text, *texts) if computable(value.text, "".join(texts)) else None
+    return _lost(value, arguments) if result is None else value._replace(text=result, glob=False)
+
+
+def _substring(text: str, offset: str, length: str = "") -> str | None:
+    start = int(offset)
+    start = max(len(text) + start, 0) if start < 0 else start
+    if not length:
+        return text[start:]
+    size = int(length)
+    return text[start : size if size < 0 else start + size]
+
+
+def _case(change: Callable[[str], str], *, every: bool) -> Callable[..., str | None]:
+    def apply(text: str, pattern: str = "") -> str | None:
+        if pattern:
+            return None
+        return change(text) if every else change(text[:1]) + text[1:]
+
+    return apply
+
+
+def _quoted(text: str, how: str = "") -> str | None:
+    """`${x@U}` and the like (bash manual 3.5.3, parameter transformation)."""
+    changes: dict[str, Callable[[str], str]] = {
+        "U": str.upper,
+        "L": str.lower,
+        "u": lambda word: word[:1].upper() + word[1:],
+        "Q": lambda word: "'" + word.replace("'", "'\\''") + "'",
+    }
+    return changes[how](text) if how in changes else None
+
+
+def _replacing(*, every: bool, anchor: str) -> Callable[..., str | None]:
+    return lambda text, pattern, by="": replaced(text, pattern, by, every=every, anchor=anchor) if pattern else text
+
+
+_TRANSFORMS: dict[str, Callable[..., str | None]] = {
+    ":": _substring,
+    "#": lambda text, pattern: without_prefix(text, pattern, longest=False),
+    "##": lambda text, pattern: without_prefix(text, pattern, longest=True),
+    "%": lambda text, pattern: without_suffix(text, pattern, longest=False),
+    "%%": lambda text, pattern: without_suffix(text, pattern, longest=True),
+    "/": _replacing(every=False, anchor=""),
+    "//": _replacing(every=True, anchor=""),
+    "/#": _replacing(every=False, anchor="#"),
+    "/%": _replacing(every=False, anchor="%"),
+    "^": _case(str.upper, every=False),
+    "^^": _case(str.upper, every=True),
+    ",": _case(str.lower, every=False),
+    ",,": _case(str.lower, every=True),
+    "@": _quoted,
+}
+
+
+def _joined(values: tuple[Value, ...]) -> Value:
+    """`"$*"`: one text, the elements joined with blanks."""
+    text: list[str] = []
+    for at, value in enumerate(values):
+        text.append((" " if at else "") + value.text)
+        if not value.exact:
+            return Value("".join(text), exact=False, taint=_taint(values), span=value.span)
+    return Value("".join(text), taint=_taint(values), span=values[0].span if values else None)
+
+
+def _taint(values: Sequence[Value]) -> Taints:
+    return frozenset().union(*[value.taint for value in values]) if values else CLEAN

@@ -1,0 +1,164 @@
+"""Described programs: what their arguments turned out to mean becomes effects, further commands and an output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from policyengine.effects import CLEAN, Span, Taint, Taints, Where
+from policyengine.shell.interpret.drafts import effect_of
+from policyengine.shell.interpret.evaluate import evaluate_input
+from policyengine.shell.interpret.machine import Machine, Stream, Variable
+from policyengine.shell.interpret.roles import ROLES, Invocation, language_role
+from policyengine.shell.programs import Program, Reading, Tail, Use, filled, read_arguments
+from policyengine.shell.values import UNKNOWN, Value
+
+MAX_REPEATS = 16  # commands that one xargs or find is expanded into; beyond, one with an unknown argument
+_CODE = ("script:", "code:", "shell", "module", "make")
+
+
+def run_program(machine: Machine, program: Program, name: str, arguments: Sequence[Value], span: Span | None) -> None:
+    """Interpret a call of a described program."""
+    reading = read_arguments(program, arguments)
+    for cause, detail, where in reading.opaque:
+        machine.opaque(cause, detail, where or span, name)
+    invocation = Invocation(machine, name, reading, arguments, span)
+    for draft in reading.drafts:
+        machine.effects.append(effect_of(invocation, draft))
+    for use in reading.uses:
+        handler = ROLES.get(use.role)
+        if handler is not None:
+            handler(invocation, use)
+        else:
+            language_role(invocation, use)
+    if reading.input != "data":
+        _INPUTS.get(reading.input, _code_input)(invocation)
+    for tail in reading.tails:
+        _tail(invocation, tail)
+    if machine.out is not None:
+        _print(invocation)
+
+
+# -------------------------------------------------------------------------------------------------------------------- output
+def _print(invocation: Invocation) -> None:
+    machine, output = invocation.machine, invocation.reading.output
+    if invocation.printed or output == "none":
+        return
+    stream = invocation.content
+    if output == "arguments":
+        machine.emit(_arguments(invocation.reading.operands))
+    elif output == "listing":
+        if invocation.connected:
+            machine.emit(Stream(None, stream.taint, "", invocation.peer, stream.driven))
+        elif not invocation.reading.tails:
+            machine.emit(Stream(None, stream.taint & _LEADING))
+    else:
+        machine.emit(stream._replace(peer=invocation.peer or stream.peer))
+
+
+_LEADING: Taints = frozenset({Taint.FETCHED, Taint.DECODED})
+
+
+def _arguments(values: Sequence[Value]) -> Stream:
+    exact = all(value.exact for value in values)
+    taint = frozenset().union(*[value.taint for value in values]) if values else CLEAN
+    return Stream(" ".join([value.text for value in values]) + "\n" if exact else None, taint)
+
+
+# --------------------------------------------------------------------------------------------------------------------- input
+def _code_input(invocation: Invocation) -> None:
+    """`input: shell` and `input: code:LANG`: what arrives runs, unless the call named a script or code."""
+    reading = invocation.reading
+    if reading.tails or any(use.role.startswith(_CODE) for use in reading.uses):
+        return
+    language = reading.input.partition(":")[2] or "sh"
+    invocation.printed = True
+    evaluate_input(invocation.machine, language, reading.operands, invocation.span, invocation.origin)
+
+
+def _sent(invocation: Invocation) -> None:
+    """`input: sent`: standard input goes to the host."""
+    stdin = invocation.machine.stdin
+    if stdin.text == "":
+        return
+    invocation.send(stdin)
+
+
+def _paths(invocation: Invocation) -> None:
+    """`input: paths`: a list of paths with the operands' role."""
+    role = next((use.role for use in invocation.reading.uses if not use.option), "read")
+    for value in _items(invocation.machine.stdin):
+        handler = ROLES.get(role)
+        if handler is not None:
+            handler(invocation, Use(role, value))
+
+
+def _nothing(invocation: Invocation) -> None:
+    """`input: none`, and `arguments`, which its tails take."""
+
+
+_INPUTS: dict[str, Callable[[Invocation], None]] = {
+    "none": _nothing,
+    "arguments": _nothing,
+    "sent": _sent,
+    "paths": _paths,
+}
+
+
+def _items(stdin: Stream) -> list[Value]:
+    if stdin.text is None:
+        return [Value("", exact=False, many=True, taint=stdin.taint, span=stdin.span)]
+    words = stdin.text.split()
+    if len(words) > MAX_REPEATS * 4:
+        return [Value("", exact=False, many=True, taint=stdin.taint, span=stdin.span)]
+    return [Value(word, taint=stdin.taint, span=stdin.span) for word in words]
+
+
+# --------------------------------------------------------------------------------------------------------------------- tails
+def _tail(invocation: Invocation, tail: Tail) -> None:
+    machine = invocation.machine
+    if tail.where is not Where.HERE and tail.where is not machine.where:
+        machine.elsewhere(tail.where, lambda: _run_tail(invocation, tail))
+        return
+
+    def run() -> None:
+        for name, value in invocation.assigned:
+            machine.put(name, Variable((value,), "x"))
+            machine.exports[name] = None
+        if invocation.cwd is not machine.cwd:
+            machine.put("/cwd", invocation.cwd)
+        _run_tail(invocation, tail)
+
+    machine.forked(run)
+
+
+def _run_tail(invocation: Invocation, tail: Tail) -> None:
+    machine = invocation.machine
+    invocation.printed = True
+    if tail.module and tail.words[0].exact and machine.programs.find(tail.words[0].text) is None:
+        invocation.module(tail.words)
+        return
+    if not tail.appended:
+        machine.runner.words(machine, tail.words)
+        return
+    for words in _filled(invocation, tail):
+        machine.runner.words(machine, words)
+
+
+def _filled(invocation: Invocation, tail: Tail) -> list[tuple[Value, ...]]:
+    if tail.appended == "paths":
+        return [filled(tail, value) for value in _below(invocation)]
+    stdin = invocation.machine.stdin
+    if not tail.hole:
+        return [(*tail.words, *_items(stdin))]
+    if stdin.text is None or stdin.text.count("\n") > MAX_REPEATS:
+        return [filled(tail, Value("", exact=False, taint=stdin.taint, span=stdin.span))]
+    return [filled(tail, Value(line.strip(), taint=stdin.taint, span=stdin.span)) for line in stdin.text.splitlines()]
+
+
+def _below(invocation: Invocation) -> list[Value]:
+    """Some path below each of the directories that the program walks."""
+    tops = [use.value for use in invocation.reading.uses if use.role in ("read", "stat", "delete") and not use.option]
+    tops = tops or list(invocation.reading.operands) or [Value(".")]
+    if len(tops) > MAX_REPEATS:
+        return [UNKNOWN._replace(many=True)]
+    return [Value(top.text, exact=False, many=True, taint=top.taint, span=top.span) for top in tops]

@@ -1,0 +1,289 @@
+"""Redirections (bash manual 3.6): which files and connections they open, and where a command's input and output lead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from policyengine.effects import Connect, FileRead, FileWrite, Taint, Taints, Transfer, Where
+from policyengine.shell.interpret.machine import NOTHING, OUTER_INPUT, Machine, Sink, Stream, Target, Variable
+from policyengine.shell.interpret.secrets import is_secret
+from policyengine.shell.interpret.words import expand, expand_body, expand_one
+from policyengine.shell.nodes import Redirect
+from policyengine.shell.paths import Path, Place, resolve
+from policyengine.shell.values import UNKNOWN, Value
+
+FETCHED: Taints = frozenset({Taint.FETCHED})
+_NETWORK = re.compile(r"/dev/(?:tcp|udp)/([^/]*)/?([^/]*)\Z").match
+_STANDARD = re.compile(r"/dev/(?:null|stdin|stdout|stderr|tty|fd/\d+|full)\Z|/proc/self/fd/\d+\Z").match
+_ZERO = re.compile(r"/dev/(?:null|full)\Z").match
+_OUT = Target("out")
+_NULL = Target("null")
+
+
+class Wiring(NamedTuple):
+    """What redirections change: the input (None: unchanged) and where standard output goes (None: unchanged)."""
+
+    stdin: Stream | None = None
+    stdout: Target | None = None
+
+
+@contextmanager
+def redirected(machine: Machine, redirects: Sequence[Redirect], origin: str) -> Iterator[None]:
+    """Interpret something with its redirections in force."""
+    wiring = wire(machine, redirects, origin)
+    stdin, out = machine.stdin, machine.out
+    if wiring.stdin is not None:
+        machine.stdin = wiring.stdin
+    sink = None
+    if wiring.stdout is not None and wiring.stdout.kind != "out":
+        sink = machine.out = Sink()
+        sink.peer = wiring.stdout.peer
+    try:
+        yield
+    finally:
+        if wiring.stdin is not None:
+            machine.stdin = stdin
+        machine.out = out
+    if sink is not None and wiring.stdout is not None:
+        deliver(machine, wiring.stdout, sink.stream(), origin)
+
+
+def permanent(machine: Machine, redirects: Sequence[Redirect]) -> None:
+    """`exec` with redirections alone: the shell's own descriptors change (bash manual 4.1, exec)."""
+    wiring = wire(machine, redirects, "exec")
+    if wiring.stdin is not None:
+        machine.stdin = wiring.stdin
+    if wiring.stdout is not None:
+        deliver(machine, wiring.stdout, Stream(None), "exec")
+        machine.out = Sink()
+        machine.out.peer = wiring.stdout.peer
+
+
+def wire(machine: Machine, redirects: Sequence[Redirect], origin: str) -> Wiring:
+    """Open what the redirections name, in order."""
+    wiring = Wiring()
+    for redirect in redirects:
+        wiring = _KINDS[redirect.op](machine, redirect, wiring, origin)
+    return wiring
+
+
+def deliver(machine: Machine, target: Target, stream: Stream, origin: str) -> None:
+    """Let collected output arrive where standard output led."""
+    if target.kind == "file":
+        taint = stream.taint
+        machine.effects.append(
+            FileWrite(target.path, target.unknown, False, target.append, taint, machine.where, target.span, origin)
+        )
+        if not target.unknown:
+            machine.write_file(target.path, stream, append=target.append)
+    elif target.kind == "peer" and target.peer is not None and stream.text != "":
+        host = target.peer[0]
+        machine.effects.append(
+            Transfer(host, stream.path, "", not host, stream.taint, machine.where, target.span, origin)
+        )
+    elif target.kind == "command" and target.body is not None:
+        machine.emit(machine.capture(target.body.body, stream))
+
+
+# -------------------------------------------------------------------------------------------------------------- operators
+def _input(machine: Machine, redirect: Redirect, wiring: Wiring, origin: str) -> Wiring:
+    value = _name(machine, redirect)
+    peer = network(machine, value, origin)
+    stream = Stream(None, FETCHED, "", peer) if peer else read_stream(machine, value, origin)
+    return _attach(machine, redirect.fd or "0", stream, wiring)
+
+
+def _output(machine: Machine, redirect: Redirect, wiring: Wiring, origin: str) -> Wiring:
+    target = _opened(machine, _name(machine, redirect), append=">>" in redirect.op, origin=origin)
+    return _lead(machine, redirect.fd or "1", target, wiring, origin)
+
+
+def _both(machine: Machine, redirect: Redirect, wiring: Wiring, origin: str) -> Wiring:
+    """`<>`: open for reading and writing."""
+    value = _name(machine, redirect)
+    peer = network(machine, value, origin)
+    fd = redirect.fd or "0"
+    if peer is None:
+        stream = read_stream(machine, value, origin)
+        target = _opened(machine, value, append=True, origin=origin)
+        deliver(machine, target, NOTHING, origin)
+        return _attach(machine, fd, stream, wiring)
+    if fd in ("0", "1"):
+        stream = Stream(None, FETCHED, "", peer)
+        return wiring._replace(stdin=stream) if fd == "0" else wiring._replace(stdout=Target("peer", peer=peer))
+    machine.descriptors = {**machine.descriptors, _number(machine, fd): Target("peer", peer=peer, span=value.span)}
+    return wiring
+
+
+def _duplicate(machine: Machine, redirect: Redirect, wiring: Wiring, origin: str) -> Wiring:
+    """`<&n`, `>&n`; `>&word` sends both outputs to a file."""
+    value = expand_one(machine, redirect.target)
+    fd = redirect.fd or ("0" if redirect.op == "<&" else "1")
+    text = value.text.rstrip("-")
+    if value.exact and (text.isdigit() or value.text == "-"):
+        found = _leads(machine, text, wiring) if text else _NULL
+        return wiring if found is None else _copied(machine, fd, found, wiring)
+    if not value.exact and redirect.fd is not None:
+        return wiring  # an unknown descriptor
+    target = _opened(machine, value, append=False, origin=origin)
+    return _lead(machine, fd, target, wiring, origin)
+
+
+def _text(machine: Machine, redirect: Redirect, wiring: Wiring, origin: str) -> Wiring:
+    """Here-documents and here-strings."""
+    del origin
+    if redirect.heredoc is None:
+        value = expand_one(machine, redirect.target)
+        end = "\n"
+    else:
+        value = expand_body(machine, redirect.heredoc.body)
+        end = ""
+    stream = Stream(value.text + end if value.exact else None, value.taint, span=value.span)
+    return _attach(machine, redirect.fd or "0", stream, wiring)
+
+
+_KINDS: dict[str, Callable[[Machine, Redirect, Wiring, str], Wiring]] = {
+    "<": _input,
+    ">": _output,
+    ">>": _output,
+    ">|": _output,
+    "<>": _both,
+    "<&": _duplicate,
+    ">&": _duplicate,
+    "&>": _output,
+    "&>>": _output,
+    "<<": _text,
+    "<<-": _text,
+    "<<<": _text,
+}
+
+
+def _name(machine: Machine, redirect: Redirect) -> Value:
+    values = expand(machine, redirect.target)
+    return values[0] if len(values) == 1 else UNKNOWN._replace(span=machine.span(redirect.start, redirect.end))
+
+
+def _number(machine: Machine, fd: str) -> int:
+    if fd.isdigit():
+        return int(fd[:6])
+    number = 10 + len(machine.descriptors)
+    machine.put(fd.strip("{}"), Variable((Value(str(number)),)))
+    return number
+
+
+def _attach(machine: Machine, fd: str, stream: Stream, wiring: Wiring) -> Wiring:
+    if fd == "0":
+        return wiring._replace(stdin=stream)
+    machine.descriptors = {**machine.descriptors, _number(machine, fd): stream}
+    return wiring
+
+
+def _lead(machine: Machine, fd: str, target: Target, wiring: Wiring, origin: str) -> Wiring:
+    if fd == "1":
+        if wiring.stdout is not None and wiring.stdout.kind == "file":
+            deliver(machine, wiring.stdout, NOTHING, origin)  # opened and left empty
+        return wiring._replace(stdout=target)
+    if target.kind == "file":
+        deliver(machine, target, Stream(None), origin)
+    if fd != "2":
+        machine.descriptors = {**machine.descriptors, _number(machine, fd): target}
+    return wiring
+
+
+def _leads(machine: Machine, number: str, wiring: Wiring) -> Target | Stream | None:
+    """What a descriptor is connected to at this point."""
+    if number == "0":
+        return wiring.stdin or machine.stdin
+    if number == "1":
+        return wiring.stdout or _current_output(machine)
+    return machine.descriptors.get(int(number[:6]))
+
+
+def _current_output(machine: Machine) -> Target:
+    peer = machine.out.peer if machine.out is not None else None
+    return Target("peer", peer=peer) if peer else _OUT
+
+
+def _copied(machine: Machine, fd: str, found: Target | Stream, wiring: Wiring) -> Wiring:
+    peer = found.peer
+    if fd == "0":
+        stream = found if isinstance(found, Stream) else Stream(None, FETCHED, "", peer) if peer else OUTER_INPUT
+        return wiring._replace(stdin=stream)
+    target = found if isinstance(found, Target) else Target("peer", peer=peer) if peer else _NULL
+    if fd == "1":
+        return wiring._replace(stdout=target)
+    if fd != "2":
+        machine.descriptors = {**machine.descriptors, _number(machine, fd): found}
+    return wiring
+
+
+# ------------------------------------------------------------------------------------------------------------------ opening
+def place_of(machine: Machine, value: Value, cwd: Place | None = None) -> Path:
+    """The path that a value names."""
+    found = resolve(value.text, cwd or machine.cwd, exact=value.exact, glob=value.glob)
+    return found
+
+
+def network(machine: Machine, value: Value, origin: str) -> tuple[str, str] | None:
+    """`/dev/tcp/host/port` in a redirection is a connection (bash manual 3.6)."""
+    found = _NETWORK(value.text) if value.text.startswith("/dev/") else None
+    if found is None:
+        return None
+    host, port = found[1], found[2]
+    machine.effects.append(
+        Connect(host, port, "", "", not value.exact, False, False, machine.where, value.span, origin)
+    )
+    return host, port
+
+
+def read_stream(machine: Machine, value: Value, origin: str) -> Stream:
+    """Read a file named by a value: the effect, and what is known of its contents."""
+    if _STANDARD(value.text):
+        return _special(machine, value.text)
+    path = place_of(machine, value)
+    machine.effects.append(FileRead(path.path, path.unknown, path.glob, False, machine.where, value.span, origin))
+    return file_stream(machine, path)
+
+
+def _special(machine: Machine, text: str) -> Stream:
+    if _ZERO(text):
+        return NOTHING
+    known = machine.file(text)
+    return Stream(known[0].text, known[0].taint) if known else machine.stdin
+
+
+def file_stream(machine: Machine, path: Path) -> Stream:
+    """What is known of a file's contents."""
+    if path.unknown:
+        return Stream(None, frozenset({Taint.WORKSPACE}))
+    known = machine.file(path.path) if machine.where is Where.HERE else ()
+    secret = is_secret(path.path)
+    if known:
+        taint = frozenset().union(*[item.taint for item in known])
+        return Stream(known[0].text if len(known) == 1 else None, taint, path.path)
+    return Stream(None, frozenset({Taint.SECRET}) if secret else _place_taint(machine, path.path), path.path)
+
+
+def _place_taint(machine: Machine, path: str) -> Taints:
+    inside = any(path == root or path.startswith(root.rstrip("/") + "/") for root in machine.situation.workspace)
+    return frozenset({Taint.WORKSPACE}) if inside else frozenset()
+
+
+def _opened(machine: Machine, value: Value, *, append: bool, origin: str) -> Target:
+    if _STANDARD(value.text):
+        body = machine.pipes.pop(value.text, None)
+        kind = "command" if body is not None else "out" if value.text.endswith(("stdout", "fd/1")) else "null"
+        return Target(kind, body=body)
+    peer = network(machine, value, origin)
+    if peer is not None:
+        return Target("peer", peer=peer, span=value.span)
+    path = place_of(machine, value)
+    return Target("file", path.path, path.unknown, append, span=value.span)
+
+
+def is_standard(text: str) -> bool:
+    """A name of a standard stream or of nothing (`/dev/null`): no file."""
+    return _STANDARD(text) is not None

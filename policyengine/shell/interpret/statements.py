@@ -1,0 +1,254 @@
+"""Control flow: which commands run in which state. Branches are joined, loops run to a bounded fixed point, subshells undone.
+
+No condition is ever decided: code that seems dead counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from policyengine.effects import Exhaust
+from policyengine.shell.interpret.arithmetic import arithmetic
+from policyengine.shell.interpret.commands import simple
+from policyengine.shell.interpret.joining import before, branches, join, loop, nothing
+from policyengine.shell.interpret.machine import MAX_PASSES, Definition, Machine, Sink, Variable, common
+from policyengine.shell.interpret.redirects import redirected
+from policyengine.shell.interpret.words import expand_all, expand_body, expand_one
+from policyengine.shell.nodes import (
+    AndOr,
+    ArithmeticCommand,
+    ArithmeticFor,
+    Background,
+    Case,
+    Condition,
+    Coprocess,
+    For,
+    Function,
+    Group,
+    If,
+    Pipeline,
+    Redirect,
+    Select,
+    SimpleCommand,
+    Statement,
+    Subshell,
+    While,
+    Word,
+    walk,
+)
+from policyengine.shell.values import UNKNOWN, Value
+
+MAX_ITEMS = 32  # words of a `for` whose values are looked at one by one
+_ENDLESS = frozenset({":", "true"})
+
+
+def body(machine: Machine, statements: Sequence[Statement]) -> None:
+    """Interpret statements in order, in the current shell."""
+    for node in statements:
+        if type(node) is SimpleCommand:
+            simple(machine, node)
+        else:
+            statement(machine, node)
+
+
+def statement(machine: Machine, node: Statement) -> None:
+    """Interpret one statement."""
+    machine.deeper()
+    _KINDS[type(node)](machine, node)
+    machine.depth -= 1
+
+
+def _in_redirects(machine: Machine, redirects: Sequence[Redirect], run: Callable[[], None]) -> None:
+    if redirects:
+        with redirected(machine, redirects, ""):
+            run()
+    else:
+        run()
+
+
+# ---------------------------------------------------------------------------------------------------------- lists and groups
+def _pipeline(machine: Machine, node: Pipeline) -> None:
+    """Each element is a subshell of its own; what one writes is what the next one reads."""
+    outer, stdin = machine.out, machine.stdin
+    last = len(node.commands) - 1
+    machine.asynchronous += last > 0
+    try:
+        for at, command in enumerate(node.commands):
+            sink = machine.out = outer if at == last else Sink()
+            if last == 0 or (at == last and machine.situation.dialect in ("zsh", "unknown")):
+                machine.feed((command,), None)  # zsh runs the last element in the shell itself
+            else:
+                machine.forked(lambda command=command: body(machine, (command,)))  # type: ignore[misc]
+            if at < last and sink is not None:
+                machine.stdin = sink.stream()
+    finally:
+        machine.out, machine.stdin = outer, stdin
+        machine.asynchronous -= last > 0
+
+
+def _and_or(machine: Machine, node: AndOr) -> None:
+    """After the list, variables hold what any of its items left; `cd` is taken to succeed, or what follows would not run."""
+    body(machine, node.items[:1])
+    mark = len(machine.trail)
+    machine.conditional += 1
+    for operator, item in zip(node.operators, node.items[1:], strict=True):
+        if operator == "&&":
+            body(machine, (item,))
+        else:
+            branches(machine, [lambda item=item: body(machine, (item,)), nothing])  # type: ignore[misc]
+    machine.conditional -= 1
+    if len(machine.trail) > mark:
+        join(machine, [before(machine, mark), machine.changes(mark)], keep=("/cwd", "/oldpwd"))
+
+
+def _background(machine: Machine, node: Background) -> None:
+    machine.asynchronous += 1
+    machine.forked(lambda: body(machine, (node.command,)))
+    machine.asynchronous -= 1
+
+
+def _group(machine: Machine, node: Group) -> None:
+    _in_redirects(machine, node.redirects, lambda: body(machine, node.body))
+
+
+def _subshell(machine: Machine, node: Subshell) -> None:
+    _in_redirects(machine, node.redirects, lambda: machine.forked(lambda: body(machine, node.body)))
+
+
+def _coprocess(machine: Machine, node: Coprocess) -> None:
+    machine.asynchronous += 1
+    machine.forked(lambda: body(machine, (node.body,)))
+    machine.asynchronous -= 1
+
+
+# ------------------------------------------------------------------------------------------------------------------ branches
+def _if(machine: Machine, node: If) -> None:
+    def run() -> None:
+        for at, branch in enumerate(node.branches):
+            machine.conditional += at > 0
+            body(machine, branch.condition)
+            machine.conditional -= at > 0
+        bodies = [branch.body for branch in node.branches] + [node.otherwise or ()]
+        branches(machine, [lambda inner=inner: body(machine, inner) for inner in bodies])  # type: ignore[misc]
+
+    _in_redirects(machine, node.redirects, run)
+
+
+def _case(machine: Machine, node: Case) -> None:
+    def run() -> None:
+        expand_one(machine, node.word)
+        for arm in node.arms:
+            for pattern in arm.patterns:
+                expand_one(machine, pattern)
+        branches(machine, [*[lambda inner=arm.body: body(machine, inner) for arm in node.arms], nothing])  # type: ignore[misc]
+
+    _in_redirects(machine, node.redirects, run)
+
+
+# --------------------------------------------------------------------------------------------------------------------- loops
+def _while(machine: Machine, node: While) -> None:
+    def once() -> None:
+        body(machine, node.condition)
+        body(machine, node.body)
+
+    if not node.until and _endless(node.condition) and _starts_more(node.body):
+        machine.effects.append(Exhaust("fork-bomb", machine.where, machine.span(node.start, node.end), ""))
+    _in_redirects(machine, node.redirects, lambda: loop(machine, once))
+
+
+def _endless(condition: Sequence[Statement]) -> bool:
+    last = condition[-1] if condition else None
+    return isinstance(last, SimpleCommand) and bool(last.words) and last.words[0].static in _ENDLESS
+
+
+def _starts_more(statements: Sequence[Statement]) -> bool:
+    """Each pass starts something in the background and nothing waits."""
+    if not any(isinstance(node, Background) for node in statements):
+        return False
+    names = {
+        inner.words[0].static
+        for node in statements
+        for inner in walk(node)
+        if isinstance(inner, SimpleCommand) and inner.words
+    }
+    return not names & {"sleep", "wait", "read", "break", "exit", "inotifywait", "return"}
+
+
+def _for(machine: Machine, node: For) -> None:
+    def run() -> None:
+        values = _items(machine, node.words)
+        if len(values) <= MAX_ITEMS and machine.passes + len(values) <= MAX_PASSES and not any(v.many for v in values):
+            machine.passes += max(len(values) - 1, 0)
+            for value in values:
+                _pass(machine, node, value)
+        else:
+            any_of_them = common(values)
+            loop(machine, lambda: _pass(machine, node, any_of_them))
+
+    _in_redirects(machine, node.redirects, run)
+
+
+def _pass(machine: Machine, node: For | Select, value: Value) -> None:
+    machine.put(node.name, Variable((value,)))
+    body(machine, node.body)
+
+
+def _items(machine: Machine, words: tuple[Word, ...] | None) -> list[Value]:
+    if words is not None:
+        return expand_all(machine, words)
+    return list(machine.positional) if machine.positional is not None else [UNKNOWN._replace(many=True)]
+
+
+def _select(machine: Machine, node: Select) -> None:
+    def run() -> None:
+        _items(machine, node.words)
+        loop(machine, lambda: _pass(machine, node, UNKNOWN))
+
+    _in_redirects(machine, node.redirects, run)
+
+
+def _arithmetic_for(machine: Machine, node: ArithmeticFor) -> None:
+    def once() -> None:
+        for part in node.parts:
+            arithmetic(machine, expand_body(machine, part))
+        body(machine, node.body)
+
+    _in_redirects(machine, node.redirects, lambda: loop(machine, once))
+
+
+# ---------------------------------------------------------------------------------------------------- conditions, definitions
+def _condition(machine: Machine, node: Condition) -> None:
+    def run() -> None:
+        for word in node.words:
+            expand_one(machine, word)
+
+    _in_redirects(machine, node.redirects, run)
+
+
+def _arithmetic_command(machine: Machine, node: ArithmeticCommand) -> None:
+    _in_redirects(machine, node.redirects, lambda: arithmetic(machine, expand_body(machine, node.expression)) and None)
+
+
+def _function(machine: Machine, node: Function) -> None:
+    machine.put(node.name + "()", (Definition(node, machine.base, machine.fixed),))
+
+
+_KINDS: dict[type, Callable[[Machine, Any], None]] = {
+    Pipeline: _pipeline,
+    AndOr: _and_or,
+    Background: _background,
+    Group: _group,
+    Subshell: _subshell,
+    If: _if,
+    While: _while,
+    For: _for,
+    ArithmeticFor: _arithmetic_for,
+    Select: _select,
+    Case: _case,
+    Condition: _condition,
+    ArithmeticCommand: _arithmetic_command,
+    Function: _function,
+    Coprocess: _coprocess,
+    SimpleCommand: simple,
+}

@@ -1,0 +1,34 @@
+"""The parser as the interpretation uses it: always a tree, with what ended the reading."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from policyengine.effects import Cause
+from policyengine.shell import read
+from policyengine.shell.nodes import Script
+
+MAX_NESTING = 60  # constructs in constructs of one text
+MAX_NODES = 60_000  # words, parts and commands of one text
+
+_DIALECTS = {"sh": "sh", "dash": "sh", "ash": "sh", "zsh": "zsh"}
+
+
+class Fault(NamedTuple):
+    """Why a text was not read to its end, and from where on."""
+
+    cause: Cause
+    message: str
+    start: int
+    end: int
+
+
+def tolerant(text: str, dialect: str) -> tuple[Script, Fault | None]:
+    """Read shell text as far as it goes."""
+    reading = read(text, _DIALECTS.get(dialect, "bash"), max_depth=MAX_NESTING, max_nodes=MAX_NODES)
+    fault = reading.fault
+    if fault is None:
+        return reading.script, None
+    cause = Cause.LIMIT if reading.limited else Cause.UNPARSEABLE
+    start = min(fault.position, len(text))
+    return reading.script, Fault(cause, fault.message, start, max(start, len(text)))

@@ -1,0 +1,302 @@
+"""Expansion of words into values, in bash's order (bash manual 3.5): braces, tilde, parameters and substitutions, splitting, globs.
+
+`expand` gives the fields of a word in a command, `expand_one` the single text of an assignment, here-string or pattern. What
+is not known stays visible as such: a value is exact, or a certain prefix with the taint of what follows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from policyengine.effects import CLEAN, Cause, Span, Taint, Taints, WrittenFile
+from policyengine.shell.interpret.arithmetic import arithmetic
+from policyengine.shell.interpret.braces import alternatives
+from policyengine.shell.interpret.machine import MAX_TEXT, Machine
+from policyengine.shell.interpret.parameters import parameter
+from policyengine.shell.nodes import (
+    Arithmetic,
+    CommandSubstitution,
+    DoubleQuoted,
+    Escaped,
+    ExtendedGlob,
+    Literal,
+    Parameter,
+    ProcessSubstitution,
+    SingleQuoted,
+    Unread,
+    Word,
+    WordPart,
+)
+from policyengine.shell.paths import tilde
+from policyengine.shell.values import Value
+
+_ACTIVE = re.compile(r"[*?\[{~]").search  # characters that make a literal more than its text
+_GLOB = re.compile(r"[*?]|\[[^\]]").search
+_GLOB_CHARACTER = re.compile(r"[*?\[]")
+_TILDE = re.compile(r"~[^/:]*")
+_new = tuple.__new__
+
+IFS = " \t\n"
+
+
+def expand_all(machine: Machine, words: Sequence[Word]) -> list[Value]:
+    """The fields of all words of a command."""
+    values: list[Value] = []
+    base = machine.base
+    for word in words:
+        parts = word.parts
+        if len(parts) == 1 and base is not None:
+            part = parts[0]
+            if type(part) is Literal and not _ACTIVE(part.text):  # nearly every word: no call below
+                values.append(_new(Value, (part.text, True, False, False, CLEAN, (word.start + base, word.end + base))))
+                continue
+        values.extend(expand(machine, word))
+    return values
+
+
+def expand(machine: Machine, word: Word) -> list[Value]:
+    """The fields of one word: none, one or several."""
+    span = machine.span(word.start, word.end)
+    if any(type(part) is Literal and "{" in part.text for part in word.parts):
+        chosen = alternatives(word.parts)
+        if chosen is None:
+            prefix = _leading_text(word.parts).partition("{")[0]
+            return [Value(prefix, exact=False, many=True, span=span)]
+        return [value for parts in chosen for value in _fields(machine, parts, span)]
+    return _fields(machine, word.parts, span)
+
+
+def expand_one(machine: Machine, word: Word | None, *, assignment: bool = False, pattern: bool = False) -> Value:
+    """The single text of a word: no splitting and no globs. In an `assignment` a tilde also counts after `:`; in a `pattern`
+    quoted pattern characters are put in brackets."""
+    if word is None:
+        return Value("")
+    span = machine.span(word.start, word.end)
+    builder = Fields(machine, span, single=True)
+    builder.glob = pattern
+    for at, part in enumerate(word.parts):
+        if type(part) is Literal and "~" in part.text:
+            text = part.text
+            builder.plain(_tildes(machine, text) if assignment else _tilde(machine, text) if at == 0 else text)
+        else:
+            _part(builder, part, quoted=False)
+    return builder.value()
+
+
+def expand_body(machine: Machine, word: Word) -> Value:
+    """A here-document's body or an arithmetic text: as if double-quoted, so quotes inside it are ordinary characters."""
+    builder = Fields(machine, machine.span(word.start, word.end), single=True)
+    for part in word.parts:
+        _part(builder, part, quoted=True)
+    return builder.value()
+
+
+class Fields:
+    """Builds the fields of one word."""
+
+    __slots__ = ("done", "exact", "glob", "machine", "many", "pieces", "single", "span", "started", "taint")
+
+    def __init__(self, machine: Machine, span: Span | None, *, single: bool = False) -> None:
+        self.machine = machine
+        self.span = span
+        self.single = single
+        self.done: list[Value] = []
+        self._clear()
+
+    def _clear(self) -> None:
+        self.pieces: list[tuple[str, bool]] = []  # text, and whether globs in it are active
+        self.exact = True
+        self.many = False
+        self.glob = False
+        self.started = False
+        self.taint: Taints = CLEAN
+
+    def plain(self, text: str) -> None:
+        """Quoted or inert text."""
+        self.started = True
+        if self.exact:
+            self.pieces.append((text, False))
+
+    def active(self, text: str) -> None:
+        """Unquoted literal text: globs in it are active."""
+        self.started = True
+        if self.exact:
+            self.pieces.append((text, True))
+        if not self.single and _GLOB(text):
+            self.glob = True
+
+    def unknown(self, taint: Taints, *, many: bool) -> None:
+        """From here on nothing is known."""
+        self.started = True
+        self.exact = False
+        self.many |= many
+        self.taint |= taint
+
+    def add(self, values: Sequence[Value], *, quoted: bool) -> None:
+        """The result of an expansion: several values make several fields."""
+        for at, value in enumerate(values):
+            if at:
+                self.pieces.append((" ", False)) if self.single else self.end()
+            self._value(value, quoted=quoted)
+
+    def _value(self, value: Value, *, quoted: bool) -> None:
+        self.taint |= value.taint
+        if value.glob and not self.single:  # a name that stands for all matching ones, quoted or not
+            self.active(value.text)
+        elif quoted or self.single:
+            self.plain(value.text)
+        else:
+            self._split(value.text)
+        if not value.exact:
+            self.unknown(value.taint, many=value.many or not (quoted or self.single))
+
+    def _split(self, text: str) -> None:
+        if not text:
+            return
+        ifs = _separators(self.machine)
+        if ifs is None:
+            self.active(text)
+            return
+        for at, piece in enumerate(ifs.split(text)):
+            if at:
+                self.end()
+            if piece:
+                self.active(piece)
+
+    def end(self) -> None:
+        """Close the field that is being built, if there is one."""
+        if self.started:
+            self.done.append(self.value())
+        self._clear()
+
+    def value(self) -> Value:
+        """The field built so far."""
+        text = "".join([piece for piece, _ in self.pieces]) if len(self.pieces) != 1 else self.pieces[0][0]
+        if self.glob:
+            text = "".join(
+                [piece if active else _GLOB_CHARACTER.sub(r"[\g<0>]", piece) for piece, active in self.pieces]
+            )
+        exact = self.exact
+        if len(text) > MAX_TEXT:
+            text, exact = text[:MAX_TEXT], False
+        return Value(text, exact, self.many, self.glob, self.taint, self.span)
+
+
+def _fields(machine: Machine, parts: Sequence[WordPart], span: Span | None) -> list[Value]:
+    builder = Fields(machine, span)
+    for at, part in enumerate(parts):
+        if at == 0 and type(part) is Literal and part.text[:1] == "~":
+            _leading_tilde(builder, part.text, alone=len(parts) == 1)
+        else:
+            _part(builder, part, quoted=False)
+    builder.end()
+    return builder.done
+
+
+def _leading_tilde(builder: Fields, text: str, *, alone: bool) -> None:
+    prefix, slash, rest = text.partition("/")
+    if not slash and not alone:  # `~"x"`: a quoted character in the prefix makes it inert (bash manual 3.5.2)
+        builder.active(text)
+        return
+    home = _home(builder.machine, prefix)
+    if home is None:
+        builder.unknown(CLEAN, many=False)
+    else:
+        builder.plain(home)
+    builder.active(slash + rest)
+
+
+def _tilde(machine: Machine, text: str) -> str:
+    found = _TILDE.match(text)
+    return (_home(machine, found[0]) or found[0]) + text[found.end() :] if found else text
+
+
+def _tildes(machine: Machine, text: str) -> str:
+    return ":".join([_tilde(machine, item) for item in text.split(":")])
+
+
+def _home(machine: Machine, prefix: str) -> str | None:
+    home: str | None = machine.situation.home
+    variable = machine.variable("HOME")
+    if variable is not None:
+        home = variable.choices[0].text if len(variable.choices) == 1 and variable.choices[0].exact else None
+    return tilde(prefix, home, machine.cwd, machine.situation.platform)
+
+
+def _part(builder: Fields, part: WordPart, *, quoted: bool) -> None:
+    machine = builder.machine
+    match part:
+        case Literal():
+            builder.plain(part.text) if quoted else builder.active(part.text)
+        case Escaped() | SingleQuoted():
+            builder.plain(part.text)
+        case DoubleQuoted():
+            if not (len(part.parts) == 1 and type(part.parts[0]) is Parameter and part.parts[0].name == "@"):
+                builder.plain("")
+            for inner in part.parts:
+                _part(builder, inner, quoted=True)
+        case Parameter():
+            builder.add(parameter(machine, part, quoted=quoted or builder.single), quoted=quoted)
+        case CommandSubstitution():
+            builder.add((substitution(machine, part),), quoted=quoted)
+        case ProcessSubstitution():
+            builder.plain(_process(machine, part))
+        case Arithmetic():
+            builder.add((arithmetic(machine, expand_body(machine, part.expression)),), quoted=True)
+        case ExtendedGlob():
+            inner = expand_one(machine, part.pattern)
+            builder.active(f"{part.op}({inner.text})")
+            builder.glob = not builder.single
+
+
+def substitution(machine: Machine, part: CommandSubstitution) -> Value:
+    """What a command substitution leaves: its output without final newlines, where that can be computed."""
+    span = machine.span(part.start, part.end)
+    if type(part.body) is Unread:
+        machine.opaque(Cause.UNPARSEABLE, part.body.message, span)
+        return Value("", exact=False, span=span)
+    out = machine.capture(part.body.body)
+    if out.text is None:
+        return Value("", False, False, False, out.taint, span)
+    return Value(out.text.rstrip("\n"), True, False, False, out.taint, span)
+
+
+def _process(machine: Machine, part: ProcessSubstitution) -> str:
+    """`<(…)`: a file that holds what the commands print. `>(…)`: they run when something is written to it."""
+    path = f"/dev/fd/{machine.next_descriptor}"
+    machine.next_descriptor -= 1
+    if type(part.body) is Unread:
+        machine.opaque(Cause.UNPARSEABLE, part.body.message, machine.span(part.start, part.end))
+        return path
+    if part.op == "<":
+        out = machine.capture(part.body.body)
+        machine.files[path] = (WrittenFile(path, out.text, out.taint),)
+    else:
+        machine.pipes[path] = part.body
+    return path
+
+
+def _leading_text(parts: Sequence[WordPart]) -> str:
+    return parts[0].text if parts and isinstance(parts[0], Literal | Escaped | SingleQuoted) else ""
+
+
+@lru_cache(maxsize=16)
+def _splitter(ifs: str) -> re.Pattern[str]:
+    """Runs of blanks separate once, every other separator separates each time (bash manual 3.5.7)."""
+    blanks = "".join(re.escape(char) for char in ifs if char in IFS)
+    others = "".join(re.escape(char) for char in ifs if char not in IFS)
+    if not others:
+        return re.compile(f"[{blanks}]+")
+    return re.compile(f"[{blanks}]*[{others}][{blanks}]*|[{blanks}]+" if blanks else f"[{others}]")
+
+
+def _separators(machine: Machine) -> re.Pattern[str] | None:
+    variable = machine.variable("IFS")
+    if variable is None:
+        return _splitter(IFS)
+    ifs = variable.choices[0]
+    if not ifs.exact:
+        return _splitter(IFS)
+    return _splitter(ifs.text) if ifs.text else None
