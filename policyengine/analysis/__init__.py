@@ -63,7 +63,10 @@ def _run(analysis: Analysis, tool: Tool, given: Mapping[str, Frozen]) -> None:
         analysis.effects.append(UseTool(analysis.origin, tool.use, origin=analysis.origin))
     if tool.opaque:
         analysis.opaque(Cause.PROGRAM, f"what `{analysis.origin}` does is not known")
-    arguments = _meanings(analysis, tool, given)
+    arguments = _meanings(tool, given)
+    if arguments is None:
+        analysis.opaque(Cause.OPTION, f"`{tool.by}` is none of {', '.join(tool.modes)}")
+        return
     if tool.needs and not any(given.get(name) is not None for name in tool.needs):
         analysis.opaque(Cause.UNPARSEABLE, f"expected the argument {' or '.join(f'`{name}`' for name in tool.needs)}")
     for name, value in given.items():
@@ -72,11 +75,10 @@ def _run(analysis: Analysis, tool: Tool, given: Mapping[str, Frozen]) -> None:
     handle(analysis, arguments, given)
 
 
-def _meanings(analysis: Analysis, tool: Tool, given: Mapping[str, Frozen]) -> Mapping[str, Argument]:
+def _meanings(tool: Tool, given: Mapping[str, Frozen]) -> Mapping[str, Argument] | None:
+    """What the arguments mean in the mode that was chosen; None where there is no such mode."""
     if not tool.by:
         return tool.arguments
     chosen = given.get(tool.by)
     mode = tool.modes.get(chosen) if isinstance(chosen, str) else None
-    if mode is None:
-        analysis.opaque(Cause.OPTION, f"`{tool.by}` is none of {', '.join(tool.modes)}")
-    return {tool.by: Argument("data"), **tool.arguments, **(mode or {})}
+    return None if mode is None else {tool.by: Argument("data"), **tool.arguments, **mode}

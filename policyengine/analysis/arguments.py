@@ -138,7 +138,7 @@ def _fault(value: Frozen, role: str) -> str:
 
 
 _SINGLE = frozenset({"shell", "code", "patch"})
-_PASSIVE = frozenset({"content", "old", "new", "method", "language"})  # looked at by the handlers of others
+_PASSIVE = frozenset({"content", "old", "new", "method", "language", "body"})  # looked at by the handlers of others
 
 
 def _text_in(role: str, arguments: Arguments, given: Given) -> str | None:
@@ -319,7 +319,6 @@ _HANDLERS: dict[str, Handler] = {
     "patch": _patch,
     "url": _url,
     "host": _host,
-    "body": _nothing,
     "upload": _upload,
     "job": _job,
 }

@@ -31,12 +31,12 @@ class Tool(NamedTuple):
     """
 
     name: str
-    arguments: Mapping[str, Argument] = {}  # noqa: RUF012  never changed
+    arguments: Mapping[str, Argument] = {}
     needs: tuple[str, ...] = ()
     use: str = ""
     opaque: bool = False
     by: str = ""
-    modes: Mapping[str, Mapping[str, Argument]] = {}  # noqa: RUF012
+    modes: Mapping[str, Mapping[str, Argument]] = {}
 
 
 class Tools:
