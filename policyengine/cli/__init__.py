@@ -35,6 +35,9 @@ def _end_with_hook(words: list[str]) -> None:
         from policyengine.cli.hook import answer  # noqa: PLC0415  its failure is an answer too
 
         status = answer(words)
+    except SystemExit:  # help was asked for, and printed
+        sys.stdout.flush()
+        status = 0
     except BaseException as error:  # INVARIANT: whatever fails, the host sees status 2 and a reason
         message = " ".join(str(error).split())[:2000] or "no further detail"
         os.write(

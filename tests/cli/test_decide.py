@@ -93,7 +93,6 @@ def test_an_error_carries_the_id_where_there_is_one() -> None:
         {"command": "a" * 300_000},
         {"command": "$(" * 5_000},
         {"command": "(" * 100_000},
-        {"command": "echo " + "{a,b}" * 2_000},
         {"command": "ls", "deep": json.loads("[" * 100 + "]" * 100)},
     ],
     ids=lambda value: str(value)[:30],

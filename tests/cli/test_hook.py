@@ -127,9 +127,9 @@ def test_broken_rules_block(tmp_path: Path) -> None:
     _blocked(_hook(PAYLOAD, "--rules", str(tmp_path)))
 
 
-@pytest.mark.parametrize("redirections", ["<&-", ">&-", "<&- >&-", "< /", "> /dev/full", ">&- 2>&-"])
+@pytest.mark.parametrize("redirections", ["<&-", ">&-", "<&- >&-", "0> /dev/null", "> /dev/full", ">&- 2>&-"])
 def test_closed_or_broken_streams_block(redirections: str) -> None:
-    feed = "" if "<" in redirections else f"printf %s '{PAYLOAD}' | "
+    feed = "" if "<&-" in redirections or "0>" in redirections else f"printf %s '{PAYLOAD}' | "
     ended = shell(f"{feed}$PE hook claude-code {redirections}; echo $?")
     assert ended.out == "2\n"
     assert "Traceback" not in ended.err

@@ -1,0 +1,24 @@
+"""`policyengine compile`: rules, descriptions, tools and profiles in one file, with the digest that names the policy."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from policyengine.bundle import read_bundle
+from policyengine.config import source_files
+from policyengine.config.compiler import compile_files
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the bundle whole or not at all, and print its digest."""
+    data = compile_files(source_files(options.rules, use_shipped=not options.no_shipped_rules))
+    bundle = read_bundle(data, str(options.output))
+    unfinished = options.output.with_name(f".{options.output.name}.{os.getpid()}")
+    try:
+        unfinished.write_bytes(data)
+        unfinished.replace(options.output)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    print(bundle.digest)
+    return 0
