@@ -125,10 +125,37 @@ class _Reader:
             whole = merged(whole, chain.pop())
         return whole
 
+    def with_options(self, spec: DescriptionSpec, outer: tuple[DescriptionSpec, ...], place: Place) -> DescriptionSpec:
+        """Give options that are `like` another one its meaning."""
+        if all(option.like is None for option in spec.options.values()):
+            return spec
+        options = {}
+        for words, option in spec.options.items():
+            meaning = option if option.like is None else self._meaning(option.like, outer)
+            if meaning is None or (option.like is not None and meaning.like is not None):
+                raise self.document.error(
+                    f"`like: {option.like}` leads nowhere",
+                    (*place, "options", words, "like"),
+                    expected="an option of an outer description (`-c`) or of another program (`ssh -o`)",
+                )
+            options[words] = meaning
+        return spec.model_copy(update={"options": options})
+
+    def _meaning(self, name: str, outer: tuple[DescriptionSpec, ...]) -> OptionSpec | None:
+        *program, spelling = name.split()
+        described = outer
+        if program:
+            base, _ = found(" ".join(program), None, self.programs)
+            described = () if base is None else (base,)
+        meanings = {
+            word: option for one in described for words, option in one.options.items() for word in words.split()
+        }
+        return meanings.get(spelling)
+
 
 def _compiled(outer: tuple[DescriptionSpec, ...], spec: DescriptionSpec, reader: _Reader, place: Place) -> Compiled:
     whole = reader.resolved(spec, outer[-1] if outer else None, place)
-    whole = _with_outer_options(whole, outer, reader.document, place)
+    whole = reader.with_options(whole, outer, place)
     path = (*outer, whole)
     check(spec, context_of(path), reader.document, place)
     names = context_of(path).options
@@ -142,25 +169,6 @@ def _compiled(outer: tuple[DescriptionSpec, ...], spec: DescriptionSpec, reader:
     if whole.otherwise is not None:
         compiled["x"] = _compiled(path, whole.otherwise, reader, (*place, "otherwise"))
     return compiled
-
-
-def _with_outer_options(
-    spec: DescriptionSpec, outer: tuple[DescriptionSpec, ...], document: Document, place: Place
-) -> DescriptionSpec:
-    """Give options that are `like` an outer one its meaning."""
-    if all(option.like is None for option in spec.options.values()):
-        return spec
-    meanings = {word: option for one in outer for words, option in one.options.items() for word in words.split()}
-    options = {}
-    for words, option in spec.options.items():
-        if option.like is not None and option.like not in meanings:
-            raise document.error(
-                f"`like: {option.like}` leads nowhere",
-                (*place, "options", words, "like"),
-                expected="an option of an outer description",
-            )
-        options[words] = option if option.like is None else meanings[option.like]
-    return spec.model_copy(update={"options": options})
 
 
 def _own(spec: DescriptionSpec, names: Mapping[str, str]) -> Compiled:

@@ -73,7 +73,7 @@ def _uses(scan: Scanned, roles: Roles, renamed: Mapping[str, str]) -> list[Use]:
                 if element.role not in EFFECTLESS_ROLES
             ]
     for start, element in roles.tails:
-        _add_tail(scan, uses, scan.arguments[scan.positions[start] :], element)
+        _add_tail(scan, uses, _without_dashes(scan.arguments[scan.positions[start] :]), element)
     if roles.excess is not None:
         value = scan.operands[roles.excess]
         scan.opaque.append((Cause.OPTION, f"operand {value.text}"[:80], value.span))
@@ -92,6 +92,11 @@ def _decided(scan: Scanned, uses: list[Use]) -> list[Use]:
         return uses
     scan.opaque += [(Cause.OPTION, f"{use.role} without a mode", use.value.span) for use in undecided]
     return [use for use in uses if is_role(use.role)]
+
+
+def _without_dashes(words: Sequence[Value]) -> Sequence[Value]:
+    """Drop the `--` that separates a command from what comes before it (`lxc exec web -- ls`)."""
+    return words[1:] if words and words[0].text == "--" else words
 
 
 def _add_tail(scan: Scanned, uses: list[Use], words: Sequence[Value], element: Operand) -> None:

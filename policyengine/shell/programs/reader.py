@@ -225,7 +225,11 @@ class Scan:
         if option.trivial:
             return
         if option.before:
-            values = [before(value, option.before) for value in values]
+            values = [
+                before(value, option.before) for value in values if option.before in value.text or not value.exact
+            ]
+            if not values:
+                return
         self.given.setdefault(option.name, []).append(values[0] if values else Value(""))
         if option.keys is not None:
             self._keyed(option, values)

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from policyengine.shell.programs.grammar import Reference, Template
 from policyengine.shell.programs.reading import Draft, Field
+from policyengine.shell.urls import split_host, split_url
 from policyengine.shell.values import Value
 
 
@@ -41,7 +42,17 @@ def values_of(reference: Reference, found: Found) -> list[Value]:
         case "option":
             return found.given.get(reference.name, [])
         case _:
-            return found.roles.get(reference.name, [])
+            return _in_role(reference.name, found)
+
+
+def _in_role(role: str, found: Found) -> list[Value]:
+    """Values in a role; of a host (`user@host:port` or a URL) the name alone."""
+    values = found.roles.get(role, [])
+    if role not in ("host", "peer"):
+        return values
+    urls = found.roles.get("url", []) if role == "host" else []
+    names = [value._replace(text=split_host(value.text)[0]) for value in values]
+    return names + [value._replace(text=split_url(value.text).host) for value in urls]
 
 
 def _drafts(template: Template, found: Found, value: Value | None, key: Value | None) -> list[Draft]:
