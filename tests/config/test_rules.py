@@ -62,7 +62,7 @@ def _refusal(*files: SourceFile) -> LoadError:
         (
             {"effect": "net.connect", "where": {"host": {"inside": "x"}}},
             "`inside` cannot be used on a host",
-            "0.where.host",
+            "0.where.host.inside",
         ),
         ({"effect": "process.execute", "where": {"arguments": "x"}}, "`x` does not fit", "0.where.arguments"),
         (

@@ -1,0 +1,216 @@
+"""What a run remembers, its bounds, and its stored form."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from policyengine.effects import Contains, Effect, Facts, FileRead, FileWrite, Taint, Transfer, Where, WrittenFile
+from policyengine.errors import RequestError
+from policyengine.model import Decision, Finding, Outcome, Severity
+from policyengine.state import START, Label, RunState, after, count, from_json, promote, remember, restrict, to_json
+from policyengine.state.run import (
+    MAX_COUNTERS,
+    MAX_PROMOTIONS,
+    MAX_READS,
+    MAX_RESTRICTIONS,
+    MAX_TEXT,
+    MAX_TEXTS,
+    MAX_WRITTEN,
+)
+
+FETCHED = frozenset({Taint.FETCHED})
+SECRET = frozenset({Taint.SECRET})
+HI = WrittenFile("/a", "hi", FETCHED)
+
+
+def _decision(outcome: Outcome, *labels: str) -> Decision:
+    finding = Finding(rule="r", code="r", message="m", outcome=outcome, severity=Severity.LOW, labels=frozenset(labels))
+    return Decision(outcome=outcome, findings=(finding,), effects=())
+
+
+def _after(outcome: Outcome, *effects: Effect, state: RunState = START, **facts: Any) -> RunState:
+    return after(state, Facts(effects, **facts), _decision(outcome))
+
+
+def test_what_was_allowed_happened() -> None:
+    state = _after(Outcome.ALLOW, FileRead("/b"), written=(HI,), cwd="/c")
+    assert state.written == {"/a": HI}
+    assert len(state.digests["/a"]) == 64
+    assert (state.cwd, state.reads, state.version) == ("/c", ("/b",), 1)
+
+
+def test_what_was_denied_did_not_happen() -> None:
+    state = after(START, Facts((FileRead("/b"),), (HI,), "/c"), _decision(Outcome.DENY, "secrets"))
+    assert state == RunState(version=1, counters={"calls": 1, "denied": 1})
+
+
+def test_what_is_asked_about_may_have_happened_or_not() -> None:
+    before = _after(Outcome.ALLOW, written=(WrittenFile("/a", "old", SECRET),))
+    state = _after(Outcome.ASK, written=(HI,), cwd="/c", state=before)
+    assert state.written["/a"] == WrittenFile("/a", None, FETCHED | SECRET)
+    assert "/a" not in state.digests
+    assert state.cwd == ""
+
+
+def test_an_unsure_write_of_the_same_text_keeps_it() -> None:
+    before = _after(Outcome.ALLOW, written=(HI,))
+    assert _after(Outcome.ASK, written=(HI,), state=before).written["/a"].text == "hi"
+    assert _after(Outcome.ASK, written=(HI,)).written["/a"].text is None
+
+
+def test_a_write_whose_text_is_not_known_replaces_what_was() -> None:
+    before = _after(Outcome.ALLOW, written=(HI,))
+    state = _after(Outcome.ALLOW, FileWrite("/a", taint=SECRET), state=before)
+    assert state.written["/a"] == WrittenFile("/a", None, SECRET)
+
+
+@pytest.mark.parametrize(
+    "effect", [FileWrite("/a", where=Where.REMOTE), FileWrite("/a", unknown=True), FileWrite("/a*", glob=True)]
+)
+def test_a_write_elsewhere_or_nowhere_certain_is_no_file_of_ours(effect: Effect) -> None:
+    assert _after(Outcome.ALLOW, effect).written == {}
+
+
+@pytest.mark.parametrize(
+    ("effect", "labels"),
+    [
+        (FileWrite("/a", taint=SECRET), {Label.SECRETS}),
+        (Transfer("h", taint=SECRET), {Label.SECRETS}),
+        (Contains("secret"), {Label.SECRETS}),
+        (Contains("pii"), set()),
+        (FileWrite("/a", taint=FETCHED), set()),
+    ],
+)
+def test_secrets_in_a_calls_data_label_the_run(effect: Effect, labels: set[Label]) -> None:
+    assert _after(Outcome.ALLOW, effect).labels == labels
+
+
+def test_rules_label_the_run_for_good() -> None:
+    state = after(START, Facts(), _decision(Outcome.ASK, "untrusted"))
+    assert _after(Outcome.ALLOW, state=state).labels == {Label.UNTRUSTED}
+
+
+def test_forgotten_files_may_be_any_file() -> None:
+    files = [WrittenFile(f"/{number}", "x", FETCHED if number == 0 else frozenset()) for number in range(MAX_WRITTEN)]
+    full = remember(START, files, sure=True)
+    assert full.written_at("/other") is None
+    over = remember(full, [WrittenFile("/new", "x")], sure=True)
+    assert len(over.written) == len(over.digests) == MAX_WRITTEN
+    assert over.written_at("/0") == WrittenFile("/0", None, FETCHED)
+    assert over.written_at("/other") == WrittenFile("/other", None, FETCHED)
+    assert over.written_at("/1") == files[1]
+
+
+def test_a_file_written_again_is_the_latest() -> None:
+    state = remember(START, [WrittenFile("/a", "1"), WrittenFile("/b", "1"), WrittenFile("/a", "2")], sure=True)
+    assert list(state.written) == ["/b", "/a"]
+
+
+def test_texts_are_bounded_and_the_oldest_are_forgotten() -> None:
+    long = remember(START, [WrittenFile("/a", "x" * (MAX_TEXT + 1), FETCHED)], sure=True)
+    assert long.written["/a"] == WrittenFile("/a", None, FETCHED)
+    assert "/a" in long.digests
+    many = remember(START, [WrittenFile(f"/{number}", "x" * MAX_TEXT) for number in range(10)], sure=True)
+    texts = [file.text for file in many.written.values()]
+    assert texts[:2] == [None, None]
+    assert sum(len(text or "") for text in texts) == MAX_TEXTS
+
+
+def test_forgotten_reads_have_to_be_read_again() -> None:
+    state = _after(Outcome.ALLOW, *(FileRead(f"/{number}") for number in range(MAX_READS + 1)))
+    assert len(state.reads) == MAX_READS
+    assert "/0" not in state.reads
+
+
+def test_promotions_stop_at_their_bound() -> None:
+    full = promote(START, (f"t{number}" for number in range(MAX_PROMOTIONS)))
+    assert promote(full, ["one-more"]).promotions == full.promotions
+    assert "t0" in full.promotions
+
+
+def test_restrictions_beyond_their_bound_are_an_intersection() -> None:
+    state = START
+    for number in range(MAX_RESTRICTIONS):
+        state = restrict(state, f"s{number}", {"a", "b", f"t{number}"})
+    over = restrict(state, "last", {"a", "c"})
+    assert over.restrictions == {"several": frozenset({"a"})}
+    assert restrict(state, "s0", {"b"}).restrictions["s0"] == {"b"}
+
+
+def test_counters_beyond_their_bound_share_one() -> None:
+    state = count(START, *(f"c{number}" for number in range(MAX_COUNTERS)), "x", "y", "c0")
+    assert (state.counters["other"], state.counters["c0"]) == (2, 2)
+    assert len(state.counters) == MAX_COUNTERS + 1
+
+
+FULL = RunState(
+    version=3,
+    written={"/a": HI, "/b": WrittenFile("/b", None)},
+    digests={"/a": "0" * 64},
+    forgotten=SECRET,
+    cwd="",
+    exports={"A": "\udcff"},
+    functions={"f": "f() { :; }"},
+    labels=frozenset({Label.SECRETS}),
+    counters={"calls": 3},
+    reads=("/a",),
+    promotions=frozenset({"t"}),
+    restrictions={"skill": frozenset({"a", "b"})},
+)
+
+
+@pytest.mark.parametrize("state", [START, FULL])
+def test_a_stored_state_is_the_state(state: RunState) -> None:
+    stored = to_json(state)
+    assert from_json(stored) == state
+    assert to_json(from_json(stored)) == stored
+    assert stored.isascii()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"version": -1},
+        {"version": True},
+        {"version": 1.5},
+        {"written": {}},
+        {"written": [["/a", "x"]]},
+        {"written": [["/a", 1, []]]},
+        {"written": [["/a", "x", ["fetchd"]]]},
+        {"digests": {"/a": "xyz"}},
+        {"digests": []},
+        {"forgotten": "secret"},
+        {"cwd": 1},
+        {"exports": {"A": None}},
+        {"labels": ["nonsense"]},
+        {"counters": {"calls": "3"}},
+        {"reads": ["/a"] * (MAX_READS + 1)},
+        {"promotions": [1]},
+        {"restrictions": {"s": "a"}},
+        {"more": 1},
+    ],
+)
+def test_a_damaged_state_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(RequestError) as caught:
+        from_json(json.dumps({**json.loads(to_json(FULL)), **change}))
+    assert caught.value.code == "state.malformed"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("", "state.malformed"), ("[]", "state.malformed"), ("{}", "state.format"), ("[" * 100_000, "state.malformed")],
+)
+def test_what_is_no_state_is_refused(text: str, code: str) -> None:
+    with pytest.raises(RequestError) as caught:
+        from_json(text)
+    assert caught.value.code == code
+
+
+def test_a_state_with_a_part_missing_is_refused() -> None:
+    stored = json.loads(to_json(FULL))
+    del stored["restrictions"]
+    with pytest.raises(RequestError, match="its keys"):
+        from_json(json.dumps(stored))
