@@ -225,6 +225,7 @@ FINDING = _verdict(Outcome.ASK).findings[0]
         replace(ALLOW, obligations=(Obligation(kind=ObligationKind.TRUNCATE, limit=1.5),)),  # type: ignore[arg-type]  # rubbish
         replace(ALLOW, control="stop"),  # type: ignore[arg-type]  # rubbish
         replace(ALLOW, control=Control(kind=ControlKind.REWRITE)),
+        replace(ALLOW, control=Control(kind=ControlKind.STOP, arguments=freeze_object({}))),
         replace(ALLOW, control=Control(kind=ControlKind.STOP, at=math.nan)),
         replace(ALLOW, control=Control(kind="stop")),  # type: ignore[arg-type]  # rubbish
     ],
@@ -355,8 +356,9 @@ def test_a_call_is_rewritten_once() -> None:
 
 def test_an_interrupt_about_the_rewritten_call_outranks_the_rewrite() -> None:
     def answer(request: Request) -> Verdict:
-        kind = ControlKind.REWRITE if (request.arguments or {}).get("a") == 0 else ControlKind.INTERRUPT
-        return replace(ALLOW, control=Control(kind=kind, arguments=freeze_object({"a": 1})))
+        rewrite = Control(kind=ControlKind.REWRITE, arguments=freeze_object({"a": 1}))
+        first = (request.arguments or {}).get("a") == 0
+        return replace(ALLOW, control=rewrite if first else Control(kind=ControlKind.INTERRUPT))
 
     decision = _decide(_engine(Says(answer)), _request(a=0))
     assert decision.control is not None

@@ -131,7 +131,7 @@ def _is_control(value: object) -> bool:
         and type(value.text) is str
         and isinstance(value.at, int | float)
         and value.at == value.at  # not NaN
-        and (value.arguments is not None or value.kind is not ControlKind.REWRITE)
+        and (value.arguments is not None) is (value.kind is ControlKind.REWRITE)
     )
 
 

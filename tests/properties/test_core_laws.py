@@ -87,12 +87,14 @@ OBLIGATIONS = st.builds(
     limit=st.none() | st.integers(0, 3),
     names=st.frozensets(NAMES, max_size=2),
 )
-CONTROLS = st.builds(
-    Control,
-    kind=st.sampled_from(ControlKind),
-    text=NAMES,
-    arguments=ARGUMENTS.map(freeze_object),
-    at=st.sampled_from([0.0, 1.0]),
+CONTROLS = st.one_of(
+    st.builds(Control, kind=st.just(ControlKind.REWRITE), arguments=ARGUMENTS.map(freeze_object)),
+    st.builds(
+        Control,
+        kind=st.sampled_from([ControlKind.STOP, ControlKind.INTERRUPT]),
+        text=NAMES,
+        at=st.sampled_from([0.0, 1.0]),
+    ),
 )
 VERDICTS = st.builds(
     Verdict,
