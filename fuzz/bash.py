@@ -26,6 +26,7 @@ from fuzz.trace import Run, commands, split
 
 MARKERS = 60  # exit statuses are bits of a 60-bit assignment; more markers share bits
 STALL_SECONDS = 12.0  # without progress for so long, the server is ended and its script counts as timed out
+_LOCALE = Path("/usr/lib/locale/C.utf8")
 USER = 61234  # no account; limits on processes count per user
 TRACE_BYTES = 16 << 20
 
@@ -99,6 +100,8 @@ class Sandbox:
         for name in ("bin", "dev", "proc", "log", "w"):
             (self.root / name).mkdir()
         install(self.root, "bash")
+        if _LOCALE.is_dir():
+            shutil.copytree(_LOCALE, self.root / str(_LOCALE).lstrip("/"))
         (self.root / "dev/fd").symlink_to("/proc/self/fd")
         (self.root / "bin/server").write_text(_SERVER)
 
@@ -171,7 +174,7 @@ def install(root: Path, *programs: str) -> None:
             shutil.copy(library, target)
 
 
-def contained(root: Path, command: list[str]) -> subprocess.Popen[bytes]:
+def contained(root: Path, command: list[str], path: str = "/nonexistent") -> subprocess.Popen[bytes]:
     """Start a program inside `root` in namespaces of its own, without network, as nobody, with limits."""
     unshare = [str(shutil.which("unshare")), "--mount", "--net", "--ipc", "--uts", "--pid", "--fork", "--kill-child", f"--root={root}"]
     unshare += ["--mount-proc", f"--setuid={USER}", f"--setgid={USER}", "--wd=/", "--"]
@@ -180,7 +183,7 @@ def contained(root: Path, command: list[str]) -> subprocess.Popen[bytes]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env={"PATH": "/nonexistent", "LC_ALL": "C.UTF-8", "HOME": "/w"},
+        env={"PATH": path, "LC_ALL": "C.UTF-8", "HOME": "/w"},
         preexec_fn=_limit,
         close_fds=True,
     )

@@ -91,7 +91,7 @@ _SIMPLE: Final = {
         "name.continued": "«MLINE» «word»",
         "name.split": "«MQUOTE» «word»",
         "name.hex": "«MHEX» «word»",
-        "name.brace": "{«V»,«word»}",
+        "name.brace": "{«V»,«plain»}",
         "name.default": "${u0:-«V»} «word»",
         "name.output": "$(echo «V») «word»",
         "group": "{ «list»«T»}",

@@ -1,53 +1,62 @@
-"""Making a failing input small: shorter recordings of decisions for generated scripts, shorter texts for the rest."""
+"""Making a failing input small: shorter recordings of decisions for generated scripts, shorter texts for the rest.
+
+Delta debugging (Zeller and Hildebrandt 2002) without complements: runs of halving length are removed, or replaced by the
+simplest item, as long as the input still fails.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 Item = TypeVar("Item")
 Fails = Callable[[list[list[Item]]], list[bool]]
-MAX_ROUNDS = 400  # batches of candidates tried; what is then left is small enough to read
+SECONDS = 15.0  # per finding; what is then left is small enough to read
+CHUNK = 16  # candidates judged together, since one bash server can run them together
 
 
-def shrink(items: Sequence[Item], fails: Fails[Item]) -> list[Item]:
-    """The shortest list found by removing runs of items, such that it still fails.
-
-    `fails` judges many candidates at once, since one bash server can run them together. Runs of halving length are
-    tried (Zeller's delta debugging, without the complements).
-    """
+def shrink(items: Sequence[Item], fails: Fails[Item], simplest: Sequence[Item] = ()) -> list[Item]:
+    """The shortest list found that still fails. Runs are replaced by `simplest` repeated, where it is not empty, or removed."""
     best = list(items)
     size = max(1, len(best) // 2)
-    for _ in range(MAX_ROUNDS):
-        smaller = _removed(best, size, fails)
-        if smaller is not None:
-            best = smaller
-            size = min(size, max(1, len(best) // 2))
-        elif size == 1:
-            break
+    end = time.monotonic() + SECONDS
+    at = 0
+    while size and time.monotonic() < end:
+        step = _first_failing(_changed(best, size, at, simplest), fails)
+        if step is None:
+            size, at = size // 2, 0
         else:
-            size //= 2
+            at, best = step
     return best
 
 
-def _removed(items: list[Item], size: int, fails: Fails[Item]) -> list[Item] | None:
-    """`items` without as many runs of `size` as can go one by one, or None if none can."""
-    candidates = [items[:start] + items[start + size :] for start in range(0, len(items), size)]
-    verdicts = fails(candidates) if candidates else []
-    return next((candidate for candidate, failing in zip(candidates, verdicts, strict=True) if failing), None)
+def _changed(items: list[Item], size: int, first: int, simplest: Sequence[Item]) -> Iterator[tuple[int, list[Item]]]:
+    """The candidates that differ from `items` in one run of `size`, from position `first` on."""
+    for start in range(first, len(items), size):
+        run = items[start : start + size]
+        replacement = list(simplest) * len(run)
+        if replacement != run:
+            yield (start + len(replacement), items[:start] + replacement + items[start + size :])
+
+
+def _first_failing(
+    candidates: Iterator[tuple[int, list[Item]]], fails: Fails[Item]
+) -> tuple[int, list[Item]] | None:
+    """The first candidate that still fails, with the position to go on from; None if none does."""
+    while True:
+        chunk = [candidate for _, candidate in zip(range(CHUNK), candidates, strict=False)]
+        if not chunk:
+            return None
+        verdicts = fails([items for _, items in chunk])
+        for candidate, failing in zip(chunk, verdicts, strict=True):
+            if failing:
+                return candidate
 
 
 def shrink_choices(recording: Sequence[int], fails: Fails[int]) -> list[int]:
-    """A recording of decisions with runs removed and then, one by one, the simplest decision taken."""
-    best = shrink(recording, fails)
-    for _ in range(MAX_ROUNDS):
-        simpler = [best[:at] + [0] + best[at + 1 :] for at, decision in enumerate(best) if decision]
-        verdicts = fails(simpler) if simpler else []
-        chosen = next((one for one, failing in zip(simpler, verdicts, strict=True) if failing), None)
-        if chosen is None:
-            break
-        best = shrink(chosen, fails)
-    return best
+    """A recording of decisions with runs removed, then made simple, then removed again."""
+    return shrink(shrink(shrink(recording, fails), fails, (0,)), fails)
 
 
 def shrink_text(text: str, fails: Callable[[list[str]], list[bool]]) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import NamedTuple
 
 from policyengine.errors import ParseError
@@ -33,18 +36,35 @@ class Reading(NamedTuple):
         return not self.error and not self.crashed
 
 
+READ_SECONDS = 5.0  # a text of a kilobyte that takes longer is a finding
 Reader = Callable[[str, bool], Reading]
 
 
 def read(text: str, extglob: bool) -> Reading:
     """Our reader's view, in the bash dialect."""
     try:
-        commands = tuple(parse(text, extglob=extglob).commands())
+        with time_limit():
+            commands = tuple(parse(text, extglob=extglob).commands())
         return Reading(tuple(_reported(command) for command in commands))
     except ParseError as error:
         return Reading(error=str(error))
     except Exception as error:  # any other exception is a finding, whatever it is
         return Reading(crashed=f"{type(error).__name__}: {error}"[:200])
+
+
+@contextmanager
+def time_limit() -> Iterator[None]:
+    """Raise TimeoutError in the body after `READ_SECONDS`; main thread only."""
+
+    def expire(_number: int, _frame: FrameType | None) -> None:
+        raise TimeoutError(f"no answer in {READ_SECONDS} s")
+
+    signal.signal(signal.SIGALRM, expire)
+    signal.setitimer(signal.ITIMER_REAL, READ_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _reported(command: SimpleCommand) -> Reported:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fuzz.oracles import Finding
+from fuzz.reading import time_limit
 from policyengine.errors import ParseError
 from policyengine.shell import parse, split_commands
 from policyengine.shell.nodes import Node, SimpleCommand, Word
@@ -17,9 +18,17 @@ from policyengine.shell.nodes import Node, SimpleCommand, Word
 def check_split(text: str, extglob: bool) -> list[Finding]:
     """Where splitting and parsing contradict each other; empty where the text does not parse."""
     try:
+        with time_limit():
+            return _checked(text, extglob)
+    except Exception as error:  # total: it may not raise
+        return [Finding("crash", f"split_commands: {type(error).__name__}: {error}"[:200])]
+
+
+def _checked(text: str, extglob: bool) -> list[Finding]:
+    try:
         script = parse(text, extglob=extglob)
     except ParseError:
-        split_commands(text)  # total: it may not raise
+        split_commands(text)
         return []
     return [finding for pipes in (True, False) for finding in _contradictions(text, _units(script), pipes)]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\[[^\n]*\])?\+?=")
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\[.*?\])?\+?=", re.DOTALL)
 _COMPOUND = ("((", "[[", "for", "case", "select")  # traced in a form of their own; their headers are no commands
 _ESCAPES = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-_ANSI = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)", re.DOTALL)
+_ANSI = re.compile(r"(?:\\[0-7]{3})+|\\.", re.DOTALL)
 _WORD = re.compile(r"\$'((?:[^'\\]|\\.)*)'|'([^']*)'|\\(.)|([^\s'\\]+?(?=\$'|'|\\|\s|$))|(\s+)", re.DOTALL)
 
 
@@ -39,12 +39,11 @@ def unquote(text: str) -> tuple[str, ...]:
 
 
 def _decode(match: re.Match[str]) -> str:
-    body = match[1]
-    if body[0] in "01234567":
-        return chr(int(body, 8))
-    if body[0] == "x" and len(body) > 1:
-        return chr(int(body[1:], 16))
-    return _ESCAPES.get(body, body)
+    """A run of octal escapes, which are bytes of UTF-8, or one other escape."""
+    body = match[0]
+    if body[1] in "01234567":
+        return bytes(int(octal, 8) for octal in body[1:].split("\\")).decode("utf-8", "replace")
+    return _ESCAPES.get(body[1], body[1])
 
 
 def commands(lines: list[str]) -> tuple[tuple[str, ...], ...]:

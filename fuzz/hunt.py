@@ -1,0 +1,153 @@
+"""One round after another: generate and mutate, let bash run, read, compare; and make what is found small."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from fuzz.bash import Observation, Sandbox
+from fuzz.choices import Pair, Replayed, Seeded
+from fuzz.grammar import Sample, generate
+from fuzz.minimise import shrink_choices, shrink_text
+from fuzz.mutate import mutate, seeds
+from fuzz.oddities import excused
+from fuzz.oracles import Case, Finding, check
+from fuzz.reading import Reader, Reading, read
+from fuzz.splitting import check_split
+
+GENERATED = 120  # scripts per round from the grammar
+MUTATED = 60
+MAX_SAME = 2  # findings of one signature that are made small; the others are counted
+MAX_KEPT = 30
+
+
+@dataclass
+class Found:
+    """A finding made small."""
+
+    case: Case
+    finding: Finding
+    seen: Observation
+    reading: Reading
+
+
+@dataclass
+class Tally:
+    """What a hunt has done so far."""
+
+    scripts: int = 0
+    executed: int = 0
+    rejected: int = 0
+    stalled: int = 0
+    excused: int = 0
+    pairs: Counter[Pair] = field(default_factory=Counter)
+    signatures: Counter[str] = field(default_factory=Counter)
+    found: list[Found] = field(default_factory=list)
+
+
+@dataclass
+class Hunt:
+    """A hunt with one seed in one sandbox. `reader` is the reader under test."""
+
+    sandbox: Sandbox
+    seed: int
+    reader: Reader = read
+    tally: Tally = field(default_factory=Tally)
+    rounds: int = 0
+
+    def round(self) -> None:
+        """One batch: generated scripts and mutated ones."""
+        sources = [Seeded(f"{self.seed}:{self.rounds}:{at}", self.tally.pairs) for at in range(GENERATED + MUTATED)]
+        samples = [self._generated(source) for source in sources[:GENERATED]]
+        mutants = [mutated(source) for source in sources[GENERATED:]]
+        cases = [Case(sample.text, sample.extglob, sample.commands) for sample in samples] + mutants
+        observations = self.sandbox.observe([case.text for case in cases], self.seed + self.rounds)
+        for source, case, seen in zip(sources, cases, observations, strict=True):
+            self._judge(source, case, seen)
+        self.rounds += 1
+
+    def _generated(self, source: Seeded) -> Sample:
+        sample = generate(source)
+        self.tally.pairs.update(sample.pairs)
+        return sample
+
+    def _judge(self, source: Seeded, case: Case, seen: Observation) -> None:
+        self.tally.scripts += 1
+        self.tally.executed += sum(len(run.executed) for run in seen.runs)
+        self.tally.rejected += not (seen.valid_extglob if case.extglob else seen.valid)
+        self.tally.stalled += seen.runs[1].status is None
+        for finding in findings(self.reader, case, seen):
+            if excused(case, finding):
+                self.tally.excused += 1
+                continue
+            signature = _signature(finding, case)
+            self.tally.signatures[signature] += 1
+            if self.tally.signatures[signature] <= MAX_SAME and len(self.tally.found) < MAX_KEPT:
+                self._minimise(source, case, finding)
+
+    def _minimise(self, source: Seeded, case: Case, finding: Finding) -> None:
+        seed = self.seed + self.rounds
+
+        def fails(cases: Sequence[Case]) -> list[bool]:
+            likely = [self._may_have(one, finding) for one in cases]
+            texts = [one.text for one, may in zip(cases, likely, strict=True) if may]
+            seen = iter(self.sandbox.observe(texts, seed))
+            return [may and self._has(one, next(seen), finding) for one, may in zip(cases, likely, strict=True)]
+
+        small = _smaller(source, case, fails)
+        seen = self.sandbox.observe([small.text], seed)[0]
+        law = next((one for one in findings(self.reader, small, seen) if one.law == finding.law), finding)
+        if all(one.case.text != small.text for one in self.tally.found):
+            self.tally.found.append(Found(small, law, seen, self.reader(small.text, small.extglob)))
+
+    def _may_have(self, case: Case, finding: Finding) -> bool:
+        """What the reader alone can say, which spares bash most candidates."""
+        if finding.law == "crash":
+            return True
+        return self.reader(case.text, case.extglob or "extglob on" in finding.detail).accepted != (finding.law == "rejects")
+
+    def _has(self, case: Case, seen: Observation, finding: Finding) -> bool:
+        wanted = _signature(finding, case)
+        same = [one for one in findings(self.reader, case, seen) if _signature(one, case) == wanted]
+        return bool(same) and not all(excused(case, one) for one in same)
+
+
+def findings(reader: Reader, case: Case, seen: Observation) -> list[Finding]:
+    """Everything that the oracles have against a reader's view of one text."""
+    plain = reader(case.text, False)
+    extended = reader(case.text, True) if _has_extglob(case.text) or case.extglob else plain
+    found = check(case, seen, plain, extended)
+    return found + check_split(case.text, case.extglob)
+
+
+def mutated(source: Seeded) -> Case:
+    """A mutated script: one in two from the grammar, the rest real-looking."""
+    text = generate(source).text if source.below(2) else seeds()[source.below(len(seeds()))]
+    text = mutate(text, source)
+    return Case(text, "extglob" in text, None)
+
+
+def _smaller(source: Seeded, case: Case, fails: Callable[[Sequence[Case]], list[bool]]) -> Case:
+    if case.commands is None:
+        text = shrink_text(case.text, lambda texts: fails([case._replace(text=one) for one in texts]))
+        return case._replace(text=text)
+    best = shrink_choices(source.taken, lambda many: fails([_replayed(one) for one in many]))
+    return _replayed(best)
+
+
+def _replayed(recording: Sequence[int]) -> Case:
+    sample = generate(Replayed(recording))
+    return Case(sample.text, sample.extglob, sample.commands)
+
+
+def _has_extglob(text: str) -> bool:
+    return re.search(r"[?*+@!]\\?\n?\(", text) is not None
+
+
+def _signature(finding: Finding, case: Case) -> str:
+    """Findings that are probably of one cause."""
+    detail = finding.detail if finding.law in ("rejects", "crash", "split") else ""
+    kind = "mutated" if case.commands is None else "generated"
+    return f"{finding.law} {kind} {re.sub(r'[0-9]+|<.*?>|`.*?`|repr.*', '', detail)[:60]}"

@@ -1,0 +1,96 @@
+"""Second opinions: where bashlex and tree-sitter-bash read a text, do they see commands that our reader does not?
+
+Both read less than bash does and bash remains the judge: a marker that is known to be a command and that a second
+opinion sees while our reader does not is a finding; the rest is counted.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+_MARKER = re.compile(r"[mdev]\d+")
+Opinion = Callable[[str], frozenset[str]]
+
+
+class Comparison(NamedTuple):
+    """What one second opinion made of some texts: how many it read, in how many it saw the same commands as we did, in how
+    many it took data for commands or missed a command that bash knows."""
+
+    read: int = 0
+    agreed: int = 0
+    wrong: int = 0
+
+    def compared(self, theirs: frozenset[str] | None, ours: frozenset[str]) -> Comparison:
+        """The same with one more text; `theirs` is None where the text was not read."""
+        if theirs is None:
+            return self
+        return Comparison(self.read + 1, self.agreed + (theirs == ours), self.wrong + (theirs != ours))
+
+
+def opinions() -> dict[str, Opinion]:
+    """The second opinions that are installed, by name."""
+    found: dict[str, Opinion] = {}
+    for name, module, make in (("bashlex", "bashlex", _bashlex), ("tree-sitter", "tree_sitter_bash", _tree_sitter)):
+        try:
+            importlib.import_module(module)
+        except ImportError:
+            print(f"skipped: second opinion `{name}` is not installed")
+        else:
+            found[name] = make()
+    return found
+
+
+def ask(opinion: Opinion, text: str) -> frozenset[str] | None:
+    """The markers in command position, or None where the text is not read. Foreign parsers raise whatever they like."""
+    try:
+        return opinion(text)
+    except Exception:  # bashlex raises NotImplementedError, AttributeError, ParsingError and others
+        return None
+
+
+def _bashlex() -> Opinion:
+    import bashlex
+
+    def commands(node: Any) -> list[str]:  # bashlex has no types
+        found = []
+        if node.kind == "command":
+            found += [part.word for part in node.parts if part.kind == "word"][:1]
+        for name in ("parts", "list", "command", "output", "heredoc"):
+            below = getattr(node, name, None)
+            for child in below if isinstance(below, list) else [below]:
+                if hasattr(child, "kind"):
+                    found += commands(child)
+        return found
+
+    def read(text: str) -> frozenset[str]:
+        return _markers(name for tree in bashlex.parse(text) for name in commands(tree))
+
+    return read
+
+
+def _tree_sitter() -> Opinion:
+    import tree_sitter
+    import tree_sitter_bash
+
+    parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+    def read(text: str) -> frozenset[str]:
+        root = parser.parse(text.encode()).root_node
+        if root.has_error:
+            raise ValueError("not read")
+        found, pending = [], [root]
+        while pending:
+            node = pending.pop()
+            pending += node.children
+            if node.type == "command_name" and node.text is not None:
+                found.append(node.text.decode())
+        return _markers(found)
+
+    return read
+
+
+def _markers(names: Any) -> frozenset[str]:
+    return frozenset(name for name in names if _MARKER.fullmatch(name))
