@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from policyengine.shell.code.acts import Act, Kind
+from policyengine.shell.code.python import read_python
 from policyengine.shell.values import Value
 
 __all__ = ["Act", "Kind", "read_code"]
 
-_READERS: dict[str, Callable[[str], list[Act]]] = {}
+_READERS: dict[str, Callable[[str], list[Act]]] = {"python": read_python}
 
 
 def read_code(language: str, text: str, exact: bool) -> list[Act]:

@@ -18,7 +18,7 @@ _Item = WordPart | str  # a part, or one of the marks `{` `}` `,`
 _Parts = tuple[WordPart, ...]
 
 
-class _TooMany(Exception):  # noqa: N818  control flow inside this module
+class _TooMany(Exception):
     pass
 
 

@@ -12,7 +12,6 @@ from policyengine.effects import (
     Execute,
     Exhaust,
     Obscured,
-    SetVariable,
     Span,
     Taint,
     Taints,
@@ -93,6 +92,8 @@ def _once(machine: Machine, node: SimpleCommand) -> None:
         _assigned(machine, node, values)
         return
     if values and values[0].text == "exec" and len(values) == 1 and values[0].exact:
+        span = machine.span(node.start, node.end)
+        machine.effects.append(Execute("exec", "", (), False, CLEAN, machine.where, span, "exec"))
         permanent(machine, node.redirects)
         return
     with redirected(machine, node.redirects, origin):

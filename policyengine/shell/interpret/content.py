@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from policyengine.effects import Taint, Taints
 from policyengine.shell.interpret.compute import COMPUTED
-from policyengine.shell.interpret.machine import Machine, Stream
+from policyengine.shell.interpret.machine import NOTHING, OUTER_INPUT, Machine, Stream
 from policyengine.shell.interpret.redirects import file_stream, is_standard, place_of
 from policyengine.shell.paths import Place
 from policyengine.shell.programs import Reading, Use
@@ -48,11 +48,11 @@ def _text(name: str, arguments: Sequence[Value], inputs: Sequence[Stream]) -> st
 
 
 def _inputs(machine: Machine, reading: Reading, cwd: Place) -> list[Stream]:
-    inputs: list[Stream] = []
-    for use in reading.uses:
-        if use.role in SOURCES:
-            inputs.append(stream_of(machine, use, cwd))
-    return inputs or [machine.stdin]
+    inputs = [stream_of(machine, use, cwd) for use in reading.uses if use.role in SOURCES]
+    if inputs:
+        return inputs
+    reads = reading.output in ("content", "decoded") or machine.stdin is not OUTER_INPUT
+    return [machine.stdin if reads else NOTHING]
 
 
 def stream_of(machine: Machine, use: Use, cwd: Place) -> Stream:

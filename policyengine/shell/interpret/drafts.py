@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policyengine.effects import EFFECTS, Cause, Effect, FileWrite, Where
+from policyengine.effects import EFFECTS, Cause, Connect, Effect, FileWrite, Where
 from policyengine.shell.interpret.redirects import place_of
 from policyengine.shell.interpret.roles import Invocation
 from policyengine.shell.programs import Draft
@@ -39,6 +39,9 @@ def effect_of(invocation: Invocation, draft: Draft) -> Effect:
     if draft.kind == "file.write" and "taint" not in fields:
         fields["taint"] = invocation.content.taint
     effect: Effect = EFFECTS[draft.kind](**fields, span=span, origin=invocation.origin)  # type: ignore[arg-type]
+    if isinstance(effect, Connect):
+        invocation.connected = True
+        invocation.peer = None if effect.url else (effect.host, effect.port)
     if isinstance(effect, FileWrite) and not effect.unknown and not effect.glob and effect.where is Where.HERE:
         machine.write_file(effect.path, invocation.content._replace(text=None), append=effect.append)
     return effect

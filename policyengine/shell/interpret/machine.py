@@ -38,8 +38,8 @@ class Situation(NamedTuple):
     env: Mapping[str, str] | None = None
     dialect: str = "bash"
     platform: str = "linux"
-    written: Mapping[str, WrittenFile] = {}  # noqa: RUF012  never changed here
-    variables: Mapping[str, str] = {}  # noqa: RUF012
+    written: Mapping[str, WrittenFile] = {}
+    variables: Mapping[str, str] = {}
 
 
 class Stream(NamedTuple):
@@ -136,7 +136,7 @@ class Runner(Protocol):
         """Interpret a command whose words are already expanded; the first one is its name."""
 
 
-class Limit(Exception):  # noqa: N818  control flow inside this folder, never seen outside
+class Limit(Exception):
     """A limit was exceeded: what was found so far stands."""
 
 
@@ -299,7 +299,7 @@ class Machine:
             self.where, self.situation, self.files = saved
 
     def _away(self, run: Callable[[], Answer]) -> Answer:
-        self.cells = {"/cwd": Place("", exact=False), "HOME": Variable((UNKNOWN,))}
+        self.cells = {"/cwd": Place("", exact=False)}
         return run()
 
     def capture(self, statements: Sequence[Statement], stdin: Stream | None = None) -> Stream:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from policyengine.effects import CLEAN, Span, Taint, Taints, Where
 from policyengine.shell.interpret.drafts import effect_of
 from policyengine.shell.interpret.evaluate import evaluate_input
-from policyengine.shell.interpret.machine import Machine, Stream, Variable
+from policyengine.shell.interpret.machine import OUTER_INPUT, Machine, Stream, Variable
 from policyengine.shell.interpret.roles import ROLES, Invocation, language_role
-from policyengine.shell.programs import Program, Reading, Tail, Use, filled, read_arguments
+from policyengine.shell.programs import Program, Tail, Use, filled, read_arguments
 from policyengine.shell.values import UNKNOWN, Value
 
 MAX_REPEATS = 16  # commands that one xargs or find is expanded into; beyond, one with an unknown argument
@@ -78,7 +78,7 @@ def _code_input(invocation: Invocation) -> None:
 def _sent(invocation: Invocation) -> None:
     """`input: sent`: standard input goes to the host."""
     stdin = invocation.machine.stdin
-    if stdin.text == "":
+    if stdin.text == "" or stdin is OUTER_INPUT:
         return
     invocation.send(stdin)
 

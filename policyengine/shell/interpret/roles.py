@@ -83,7 +83,9 @@ class Invocation:
         if url is not None:
             return split_url(url.text).host, url.text
         host = self.given("host")
-        return (split_host(host.text)[0], "") if host is not None else ("", "")
+        if host is not None:
+            return split_host(host.text)[0], ""
+        return (self.peer[0] if self.peer is not None else "", "")
 
     def send(self, stream: Stream, path: str = "", span: Span | None = None) -> None:
         """Record that data leaves for the call's host."""
@@ -229,7 +231,7 @@ def _chdir(invocation: Invocation, use: Use) -> None:
 # --------------------------------------------------------------------------------------------------------------- network
 def _connect(invocation: Invocation, use: Use, host: str, port: str, url: str = "") -> None:
     invocation.connected = True
-    invocation.peer = (host, port)
+    invocation.peer = None if url else (host, port)  # over a URL one answer comes, no conversation
     invocation.machine.effects.append(
         Connect(
             host, port, url, _method(invocation) if url else "", not use.value.exact and not _host_known(use.value, host),
@@ -343,18 +345,23 @@ def _upload_data(invocation: Invocation, use: Use) -> None:
 
 # ------------------------------------------------------------------------------------------------------------------ code
 def _rest(invocation: Invocation, value: Value) -> list[Value]:
-    """The operands after the one that is the code or the script; all of them where an option carried it."""
+    """The operands after the one that is the code or the script."""
     operands = invocation.reading.operands
     for at, operand in enumerate(operands):
-        if operand is value or (operand.span is not None and operand.span == value.span):
+        if operand is value or (operand.span is not None and operand.span == value.span and operand.text == value.text):
             return list(operands[at + 1 :])
-    return list(operands)
+    return []
+
+
+def _after(invocation: Invocation, use: Use) -> list[Value]:
+    """What the code is given as arguments: all operands where an option carried it, else those after it."""
+    return list(invocation.reading.operands) if use.option else _rest(invocation, use.value)
 
 
 def _shell(invocation: Invocation, use: Use) -> None:
     """Shell code: `sh -c CODE NAME ARGUMENTS`, or what another program hands to a shell."""
     machine = invocation.machine
-    rest = _rest(invocation, use.value) if use.option else []
+    rest = _after(invocation, use)
     name, arguments = (rest[0], rest[1:]) if rest else (None, [])
     invocation.printed = True
 
@@ -388,7 +395,7 @@ def language_role(invocation: Invocation, use: Use) -> None:
     """`code:LANG` and `script:LANG`."""
     kind, _, language = use.role.partition(":")
     machine = invocation.machine
-    arguments = _rest(invocation, use.value)
+    arguments = _after(invocation, use)
     if kind == "code":
         if language not in _TEXT_LANGUAGES:
             invocation.printed = True

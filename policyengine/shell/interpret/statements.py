@@ -169,6 +169,7 @@ def _starts_more(statements: Sequence[Statement]) -> bool:
     names = {
         inner.words[0].static
         for node in statements
+        if not isinstance(node, Background)
         for inner in walk(node)
         if isinstance(inner, SimpleCommand) and inner.words
     }

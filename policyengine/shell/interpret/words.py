@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from policyengine.effects import CLEAN, Cause, Span, Taint, Taints, WrittenFile
+from policyengine.effects import CLEAN, Cause, Span, Taints, WrittenFile
 from policyengine.shell.interpret.arithmetic import arithmetic
 from policyengine.shell.interpret.braces import alternatives
 from policyengine.shell.interpret.machine import MAX_TEXT, Machine
@@ -70,7 +70,8 @@ def expand(machine: Machine, word: Word) -> list[Value]:
 
 def expand_one(machine: Machine, word: Word | None, *, assignment: bool = False, pattern: bool = False) -> Value:
     """The single text of a word: no splitting and no globs. In an `assignment` a tilde also counts after `:`; in a `pattern`
-    quoted pattern characters are put in brackets."""
+    quoted pattern characters are put in brackets.
+    """
     if word is None:
         return Value("")
     span = machine.span(word.start, word.end)

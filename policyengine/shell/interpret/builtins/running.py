@@ -123,5 +123,5 @@ def bind(machine: Machine, call: Call) -> None:
 
 
 def modifier(machine: Machine, call: Call) -> None:
-    """zsh's precommand modifiers: what follows runs (zshmisc(1))."""
+    """Zsh's precommand modifiers: what follows runs (zshmisc(1))."""
     _run(machine, operands(call))

@@ -1,0 +1,121 @@
+"""Python code by its own syntax tree: the calls that touch files, processes, the network or code itself.
+
+Names are followed through imports, assignments of constants and simple string operations; calls of unknown functions are
+harmless unless their name is one of those that matter, dynamic access to what matters is Opaque.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+
+from policyengine.shell.code.acts import Act, Kind
+from policyengine.shell.code.python.calls import CALLS, METHODS, PREFIXES
+from policyengine.shell.code.python.values import Scope
+from policyengine.shell.values import Value
+
+MAX_CODE = 64 * 1024  # characters that are parsed
+MAX_NODES = 20_000
+MAX_OPEN = 80  # brackets in brackets: Python's own parser gives up at 200 and this reader before that
+
+__all__ = ["read_python"]
+
+
+def read_python(text: str) -> list[Act]:
+    """What Python code does."""
+    if len(text) > MAX_CODE or _nesting(text) > MAX_OPEN:
+        return [Act(Kind.OPAQUE, Value(""), ("code too long or too deep to be read",))]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # invalid escapes in the code that is read are not ours
+            tree = ast.parse(_without_magics(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return [Act(Kind.OPAQUE, Value(""), ("not valid Python",))]
+    return _Reader(text).read(tree)
+
+
+def _nesting(text: str) -> int:
+    depth = deepest = 0
+    for character in text:
+        if character in "([{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif character in ")]}":
+            depth -= 1
+    return deepest
+
+
+def _without_magics(text: str) -> str:
+    return text if "\n!" not in text and "\n%" not in text and text[:1] not in "!%" else _magics_blanked(text)
+
+
+def _magics_blanked(text: str) -> str:
+    """Notebook lines `!cmd` and `%magic` as calls of a shell, of the same length as far as that goes."""
+    lines = [
+        f"__import__('os').system({line[1:].strip()!r})" if line[:1] == "!" else "pass" if line[:1] == "%" else line
+        for line in text.split("\n")
+    ]
+    return "\n".join(lines)
+
+
+class _Reader:
+    """One pass over a tree, statements in order; functions and classes are read as if they were called."""
+
+    def __init__(self, text: str) -> None:
+        self.acts: list[Act] = []
+        self.scope = Scope()
+        self.starts = _line_starts(text)
+
+    def read(self, tree: ast.Module) -> list[Act]:
+        nodes = 0
+        pending: list[ast.AST] = list(reversed(tree.body))
+        while pending:
+            node = pending.pop()
+            nodes += 1
+            if nodes > MAX_NODES:
+                self.acts.append(Act(Kind.OPAQUE, Value(""), ("too much code to be read",)))
+                break
+            self.scope.learn(node)
+            if isinstance(node, ast.Call):
+                self._call(node)
+            pending.extend(reversed(list(ast.iter_child_nodes(node))))
+        self._driven()
+        return self.acts
+
+    def _call(self, node: ast.Call) -> None:
+        name = self.scope.name_of(node.func)
+        found: list[Act] = []
+        if name is not None:
+            handler = CALLS.get(name) or next(
+                (make for start, make in PREFIXES.items() if name.startswith(start)), None
+            )
+            if handler is not None:
+                found = handler(node, self.scope)
+        if not found and isinstance(node.func, ast.Attribute):
+            method = METHODS.get(node.func.attr)
+            if method is not None and (name is None or name not in CALLS):
+                found = method(node, self.scope)
+        start, end = self._offsets(node)
+        self.acts += [act._replace(start=start, end=end) for act in found]
+
+    def _offsets(self, node: ast.Call) -> tuple[int, int]:
+        last = node.end_lineno or node.lineno
+        if last > len(self.starts):
+            return 0, 0
+        return self.starts[node.lineno - 1] + node.col_offset, self.starts[last - 1] + (node.end_col_offset or 0)
+
+    def _driven(self) -> None:
+        """A connection whose socket becomes a shell's input: the peer gives the commands."""
+        if not self.scope.duplicated:
+            return
+        for act in list(self.acts):
+            if act.kind in (Kind.CONNECT, Kind.LISTEN):
+                self.acts.append(act._replace(kind=Kind.DRIVEN))
+
+
+def _line_starts(text: str) -> list[int]:
+    starts = [0]
+    for at, character in enumerate(text):
+        if character == "\n":
+            starts.append(at + 1)
+    return starts

@@ -1,0 +1,324 @@
+"""What Python expressions stand for: constant texts, dotted names, and what assignments say about them."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import binascii
+import codecs
+import zlib
+from collections.abc import Callable
+
+from policyengine.effects import CLEAN, Taint, Taints
+from policyengine.shell.values import UNKNOWN, Value
+
+MAX_TEXT = 64 * 1024
+MAX_DEPTH = 30  # of an expression whose value is computed
+_DECODED: Taints = frozenset({Taint.DECODED})
+_FETCHED: Taints = frozenset({Taint.FETCHED})
+_CLASSES = {"Path", "PurePath", "PosixPath"}
+
+# Functions whose result may be computed from a constant text.
+_DECODERS: dict[str, Callable[[bytes], bytes]] = {
+    "base64.b64decode": lambda data: base64.b64decode(data + b"=" * (-len(data) % 4)),
+    "base64.standard_b64decode": lambda data: base64.b64decode(data + b"=" * (-len(data) % 4)),
+    "base64.urlsafe_b64decode": lambda data: base64.urlsafe_b64decode(data + b"=" * (-len(data) % 4)),
+    "base64.decodebytes": base64.b64decode,
+    "base64.b32decode": base64.b32decode,
+    "base64.b16decode": base64.b16decode,
+    "base64.a85decode": base64.a85decode,
+    "base64.b85decode": base64.b85decode,
+    "binascii.a2b_base64": binascii.a2b_base64,
+    "binascii.unhexlify": binascii.unhexlify,
+    "binascii.a2b_hex": binascii.unhexlify,
+    "bytes.fromhex": lambda data: bytes.fromhex(data.decode()),
+    "bytearray.fromhex": lambda data: bytes.fromhex(data.decode()),
+    "zlib.decompress": lambda data: zlib.decompressobj().decompress(data, MAX_TEXT),
+}
+_OPAQUE_DECODERS = frozenset(
+    {"marshal.loads", "pickle.loads", "codecs.decode", "gzip.decompress", "bz2.decompress", "lzma.decompress"}
+)
+_SAME = frozenset({"str", "bytes", "bytearray", "os.fspath", "os.path.expanduser", "pathlib.Path", "pathlib.PurePath",
+                   "pathlib.PosixPath", "os.path.abspath", "os.path.realpath", "os.path.normpath", "compile", "shlex.quote"})  # fmt: skip
+_SAME_METHODS = frozenset({"decode", "encode", "strip", "expanduser", "resolve", "absolute", "read", "text", "content"})
+_FETCHING = (
+    "urllib.request.urlopen",
+    "requests.get",
+    "requests.post",
+    "urllib2.urlopen",
+    "httpx.get",
+    "urllib.urlopen",
+)
+
+
+class Scope:
+    """Imports, constant variables, and whether a descriptor was made a standard stream."""
+
+    __slots__ = ("constants", "duplicated", "names", "objects")
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}  # local name → dotted name that was imported
+        self.constants: dict[str, Value] = {}
+        self.objects: dict[str, str] = {}  # variable → class or function whose result it holds
+        self.duplicated = False
+
+    # -------------------------------------------------------------------------------------------------------- learning
+    def learn(self, node: ast.AST) -> None:
+        """Take note of imports and assignments."""
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                self.names[alias.asname or alias.name.partition(".")[0]] = (
+                    alias.name if alias.asname else alias.name.partition(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                self.names[alias.asname or alias.name] = f"{node.module or ''}.{alias.name}"
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                self._assign(target, node.value)
+        elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None:
+            self._assign(node.target, node.value)
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            self.constants.pop(node.target.id, None)
+        elif isinstance(node, ast.For | ast.comprehension):
+            self._iterate(node)
+        elif isinstance(node, ast.With):
+            for item in node.items:
+                if isinstance(item.optional_vars, ast.Name):
+                    self._assign(item.optional_vars, item.context_expr)
+
+    def _assign(self, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+            for one, other in zip(target.elts, value.elts, strict=True):
+                self._assign(one, other)
+            return
+        if not isinstance(target, ast.Name):
+            return
+        name = target.id
+        self.names.pop(name, None)
+        self.constants[name] = self.text(value)
+        dotted = self.name_of(value.func) if isinstance(value, ast.Call) else None
+        if dotted is not None:
+            self.objects[name] = dotted
+            if dotted in ("__import__", "importlib.import_module") and value.args:  # type: ignore[attr-defined]
+                module = self.text(value.args[0])  # type: ignore[attr-defined]
+                if module.exact:
+                    self.names[name] = module.text
+        else:
+            self.objects.pop(name, None)
+            alias = self.name_of(value) if isinstance(value, ast.Attribute | ast.Name) else None
+            if alias is not None and ("." in alias or alias in ("eval", "exec", "open", "compile")):
+                self.names[name] = alias
+
+    def _iterate(self, node: ast.For | ast.comprehension) -> None:
+        if isinstance(node.target, ast.Name):
+            items = node.iter.elts if isinstance(node.iter, ast.List | ast.Tuple | ast.Set) else []
+            values = [self.text(item) for item in items]
+            known = len(values) == 1 and values[0].exact
+            self.constants[node.target.id] = values[0] if known else UNKNOWN
+
+    # ----------------------------------------------------------------------------------------------------------- names
+    def name_of(self, node: ast.expr) -> str | None:
+        """The dotted name of a function: `os.system`, also through imports, `__import__` and `getattr` with constants."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        root = self._root(node)
+        return None if root is None else ".".join([root, *reversed(parts)])
+
+    def _root(self, node: ast.expr) -> str | None:
+        if isinstance(node, ast.Name):
+            return self.names.get(node.id) or self.objects.get(node.id) or node.id
+        if not isinstance(node, ast.Call):
+            return None
+        called = self.name_of(node.func) if isinstance(node.func, ast.Name | ast.Attribute) else None
+        if called in ("__import__", "importlib.import_module") and node.args:
+            module = self.text(node.args[0])
+            return module.text if module.exact else "?"
+        if called == "getattr" and len(node.args) > 1:
+            owner, name = self.name_of(node.args[0]), self.text(node.args[1])
+            return f"{owner}.{name.text if name.exact else '?'}"
+        return called
+
+    # ---------------------------------------------------------------------------------------------------------- values
+    def text(self, node: ast.expr | None, depth: int = 0) -> Value:
+        """The text of an expression, as far as it is constant; bytes count as their Latin-1 text."""
+        if node is None or depth > MAX_DEPTH:
+            return UNKNOWN
+        if isinstance(node, ast.Constant):
+            return _constant(node.value)
+        handler = _EXPRESSIONS.get(type(node))
+        value = handler(self, node, depth + 1) if handler is not None else UNKNOWN
+        return value if len(value.text) <= MAX_TEXT else value._replace(text=value.text[:MAX_TEXT], exact=False)
+
+    def words(self, node: ast.expr | None) -> tuple[Value, ...] | None:
+        """A list of constant words, or None where it is no list."""
+        if isinstance(node, ast.Name) and node.id in self.constants:
+            return None
+        if isinstance(node, ast.List | ast.Tuple):
+            return tuple(
+                [
+                    self.text(item) if not isinstance(item, ast.Starred) else UNKNOWN._replace(many=True)
+                    for item in node.elts
+                ]
+            )
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "split"
+            and not node.args
+        ):
+            text = self.text(node.func.value)
+            return tuple([Value(word) for word in text.text.split()]) if text.exact else None
+        return None
+
+    def truth(self, node: ast.Call, name: str) -> bool:
+        """Whether a keyword argument is given and not false."""
+        return any(
+            keyword.arg == name and not (isinstance(keyword.value, ast.Constant) and not keyword.value.value)
+            for keyword in node.keywords
+        )
+
+
+def _constant(value: object) -> Value:
+    if isinstance(value, str):
+        return Value(value)
+    if isinstance(value, bytes):
+        return Value(value.decode("latin-1"))
+    return Value(str(value)) if isinstance(value, int) and abs(value) < 10**18 else UNKNOWN
+
+
+def _name(scope: Scope, node: ast.Name, depth: int) -> Value:
+    del depth
+    return scope.constants.get(node.id, UNKNOWN)
+
+
+def _joined(scope: Scope, node: ast.JoinedStr, depth: int) -> Value:
+    values = [scope.text(item.value if isinstance(item, ast.FormattedValue) else item, depth) for item in node.values]
+    return _concatenated(values)
+
+
+def _concatenated(values: list[Value]) -> Value:
+    text: list[str] = []
+    taint = frozenset().union(*[value.taint for value in values]) if values else CLEAN
+    for value in values:
+        text.append(value.text)
+        if not value.exact:
+            return Value("".join(text), exact=False, taint=taint)
+    return Value("".join(text), taint=taint)
+
+
+def _binary(scope: Scope, node: ast.BinOp, depth: int) -> Value:
+    if isinstance(node.op, ast.Mod):
+        left = scope.text(node.left, depth)
+        return Value(left.text.partition("%")[0], exact=False, taint=left.taint)
+    left, right = scope.text(node.left, depth), scope.text(node.right, depth)
+    if isinstance(node.op, ast.Add):
+        return _concatenated([left, right])
+    if isinstance(node.op, ast.Div):  # pathlib
+        return right if right.text.startswith("/") else _concatenated([left, Value("/"), right])
+    return UNKNOWN
+
+
+def _call(scope: Scope, node: ast.Call, depth: int) -> Value:
+    name = scope.name_of(node.func) or ""
+    first = node.args[0] if node.args else None
+    if name in _DECODERS:
+        return _decode(_DECODERS[name], scope.text(first, depth))
+    if name in _OPAQUE_DECODERS:
+        return _codec(scope, node, depth) if name == "codecs.decode" else Value("", exact=False, taint=_DECODED)
+    if name in _SAME:
+        return scope.text(first, depth) if first is not None else UNKNOWN
+    if name == "os.path.join":
+        return _path_joined([scope.text(argument, depth) for argument in node.args])
+    if (
+        name == "chr"
+        and isinstance(first, ast.Constant)
+        and isinstance(first.value, int)
+        and 0 <= first.value < 0x110000
+    ):
+        return Value(chr(first.value))
+    if name.startswith(_FETCHING):
+        return Value("", exact=False, taint=_FETCHED)
+    if isinstance(node.func, ast.Attribute):
+        return _method(scope, node, node.func, depth)
+    return UNKNOWN
+
+
+def _method(scope: Scope, node: ast.Call, func: ast.Attribute, depth: int) -> Value:
+    owner = scope.text(func.value, depth)
+    if func.attr in _SAME_METHODS:
+        return owner if owner.exact or owner.taint else UNKNOWN
+    if func.attr == "joinpath":
+        return _path_joined([owner, *[scope.text(argument, depth) for argument in node.args]])
+    if func.attr == "join" and node.args and owner.exact:
+        words = scope.words(node.args[0])
+        if words is not None and all(word.exact for word in words):
+            return Value(owner.text.join(word.text for word in words))
+    if func.attr == "replace" and owner.exact and len(node.args) == 2:
+        old, new = (scope.text(argument, depth) for argument in node.args)
+        if old.exact and new.exact and old.text:
+            return owner._replace(text=owner.text.replace(old.text, new.text))
+    if func.attr == "format":
+        return Value(owner.text.partition("{")[0], exact=False, taint=owner.taint)
+    return UNKNOWN._replace(taint=owner.taint)
+
+
+def _path_joined(values: list[Value]) -> Value:
+    parts: list[Value] = []
+    for value in values:
+        if value.exact and value.text.startswith("/"):
+            parts = []
+        parts += [Value("/"), value] if parts else [value]
+    return _concatenated(parts)
+
+
+def _decode(decoder: Callable[[bytes], bytes], value: Value) -> Value:
+    taint = value.taint | _DECODED
+    if not value.exact:
+        return Value("", exact=False, taint=taint)
+    try:
+        return Value(decoder(value.text.encode("latin-1")).decode("latin-1"), taint=taint)
+    except (ValueError, binascii.Error, zlib.error):
+        return Value("", exact=False, taint=taint)
+
+
+def _codec(scope: Scope, node: ast.Call, depth: int) -> Value:
+    text, how = (scope.text(argument, depth) for argument in (*node.args, *[None] * 2)[:2])
+    if not (text.exact and how.exact and how.text in ("rot13", "rot_13")):
+        return Value("", exact=False, taint=_DECODED)
+    return Value(codecs.decode(text.text, "rot13"), taint=_DECODED)
+
+
+def _subscript(scope: Scope, node: ast.Subscript, depth: int) -> Value:
+    owner = scope.text(node.value, depth)
+    cut = node.slice
+    if not owner.exact or not isinstance(cut, ast.Slice):
+        return UNKNOWN._replace(taint=owner.taint)
+    bounds = [_integer(part) for part in (cut.lower, cut.upper, cut.step)]
+    return owner._replace(text=owner.text[slice(*bounds)]) if "?" not in bounds and bounds[2] != 0 else UNKNOWN
+
+
+def _integer(node: ast.expr | None) -> int | str | None:
+    if node is None:
+        return None
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+        value = node.operand.value
+        return -value if isinstance(value, int) else "?"
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else "?"
+
+
+def _attribute(scope: Scope, node: ast.Attribute, depth: int) -> Value:
+    owner = scope.text(node.value, depth)
+    return owner if node.attr in _SAME_METHODS and owner.taint else UNKNOWN
+
+
+_EXPRESSIONS: dict[type, Callable[..., Value]] = {
+    ast.Name: _name,
+    ast.JoinedStr: _joined,
+    ast.BinOp: _binary,
+    ast.Call: _call,
+    ast.Subscript: _subscript,
+    ast.Attribute: _attribute,
+}
