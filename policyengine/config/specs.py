@@ -207,6 +207,7 @@ def _option(option: OptionSpec, names: Mapping[str, str]) -> Json:
             else None,
             "d": option.split or None,
             "b": option.before or None,
+            "#": 1 if option.value == "digits" else None,
             ".": 1 if option.stop else None,
             "1": 1 if option.first else None,
             "w": option.where if option.where != "here" else None,

@@ -45,7 +45,7 @@ class OptionSpec(Schema):
     """One option, or one key of an option with `keys`."""
 
     role: str | None = None
-    value: Literal["required", "optional", "none"] | None = None
+    value: Literal["required", "optional", "digits", "none"] | None = None
     roles: Words | None = None
     sets: Annotated[Words, BeforeValidator(_listed)] = Field(default=[], alias="set")
     effects: list[TemplateSpec] = Field(default=[])

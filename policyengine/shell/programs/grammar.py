@@ -48,6 +48,7 @@ class Option(NamedTuple):
     name: str = ""
     takes: int = 0
     optional: bool = False
+    digits: bool = False  # digits may be attached, and a bundle goes on after them
     roles: tuple[str, ...] = ()
     sets: tuple[str, ...] = ()
     templates: tuple[Template, ...] = ()
@@ -237,6 +238,7 @@ def _option(name: str, compiled: str | Compiled) -> Option:
         name,
         takes=compiled.get("n", 0),
         optional="?" in compiled,
+        digits="#" in compiled,
         roles=tuple(compiled.get("r", ())),
         sets=tuple(compiled.get("s", ())),
         templates=_templates(compiled),

@@ -180,23 +180,24 @@ class Scan:
 
     def _bundle(self, value: Value, text: str) -> None:
         options = self.program.options
-        for index in range(1, len(text)):
+        old_style = text is not value.text  # tar's first word without a dash: values follow in order
+        index, end = 1, len(text)
+        while index < end:
             name = "-" + text[index]
             option = options.get(name)
+            index += 1
             if option is None:
                 self._unknown(value._replace(text=name))
                 return
-            if not option.takes:
-                if not option.trivial:
-                    self._apply(option, name, None, 0)
-                continue
-            if self.program.bundled_first and text is not value.text:
-                self._apply(option, name, None, option.takes)  # tar's old style: values follow, in order
-                continue
-            attached = index + 1 < len(text) or not value.exact
-            self._apply(option, name, part(value, text[index + 1 :]) if attached else None, option.takes)
-            return
-        if not value.exact or len(text) == 1:
+            if option.takes and not old_style:
+                attached = index < end or not value.exact
+                self._apply(option, name, part(value, text[index:]) if attached else None, option.takes)
+                return
+            if not option.trivial:
+                self._apply(option, name, None, option.takes)
+            while option.digits and index < end and text[index].isdigit():
+                index += 1
+        if not value.exact or end == 1:
             self._unknown(value)
 
     def _unknown(self, value: Value) -> None:
