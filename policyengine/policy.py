@@ -57,19 +57,22 @@ def combine(verdicts: Iterable[Verdict]) -> Verdict:
     given = tuple(verdicts)
     if not given:
         return refusal(COMBINED, "engine.no-policies", "No policy answered, so nothing is allowed.")
-    findings = [finding for verdict in given for finding in _explained(verdict)]
+    findings: list[Finding] = []
+    for verdict in given:
+        if verdict.findings or verdict.outcome is not Outcome.ALLOW:
+            findings += _explained(verdict)
     controls = [verdict.control for verdict in given if verdict.control is not None]
-    if _rewrites_differ(controls):
+    if len(controls) > 1 and _rewrites_differ(controls):
         findings.append(_finding("engine.rewrites-differ", "Two policies want different arguments."))
         controls = [control for control in controls if control.kind is not ControlKind.REWRITE]
-    outcome = max(_enforced(findings), default=Outcome.ALLOW)
-    obligations = tuple(obligation for verdict in given for obligation in verdict.obligations)
+    outcome = max(_enforced(findings), default=Outcome.ALLOW) if findings else Outcome.ALLOW
+    obligations = [obligation for verdict in given for obligation in verdict.obligations]
     return Verdict(
         policy=COMBINED,
         outcome=outcome,
         findings=strictest_first(findings),
         obligations=merged(obligations) if obligations else (),
-        control=_strongest(controls),
+        control=_strongest(controls) if controls else None,
     )
 
 

@@ -39,7 +39,7 @@ def test_what_was_allowed_happened() -> None:
     state = _after(Outcome.ALLOW, FileRead("/b"), written=(HI,), cwd="/c")
     assert state.written == {"/a": HI}
     assert len(state.digests["/a"]) == 64
-    assert (state.cwd, state.reads, state.version) == ("/c", ("/b",), 1)
+    assert (state.cwd, state.reads, state.version) == ("/c", {"/b": 1}, 1)
 
 
 def test_what_was_denied_did_not_happen() -> None:
@@ -156,7 +156,7 @@ FULL = RunState(
     functions={"f": "f() { :; }"},
     labels=frozenset({Label.SECRETS}),
     counters={"calls": 3},
-    reads=("/a",),
+    reads={"/a": 2},
     promotions=frozenset({"t"}),
     restrictions={"skill": frozenset({"a", "b"})},
 )
@@ -187,7 +187,7 @@ def test_a_stored_state_is_the_state(state: RunState) -> None:
         {"exports": {"A": None}},
         {"labels": ["nonsense"]},
         {"counters": {"calls": "3"}},
-        {"reads": ["/a"] * (MAX_READS + 1)},
+        {"reads": {str(number): 1 for number in range(MAX_READS + 1)}},
         {"promotions": [1]},
         {"restrictions": {"s": "a"}},
         {"more": 1},

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from policyengine.effects import (
     CLEAN,
@@ -18,6 +19,7 @@ from policyengine.effects import (
     FileRead,
     FileWrite,
     Taint,
+    Taints,
     Transfer,
     Where,
     WrittenFile,
@@ -40,27 +42,40 @@ COUNTERS: Mapping[Outcome, str] = {Outcome.ALLOW: "allowed", Outcome.ASK: "asked
 
 def after(state: RunState, facts: Facts, decision: Decision) -> RunState:
     """Give the run as it is once a call has been decided."""
-    moved = count(replace(state, version=state.version + 1), "calls", COUNTERS[decision.outcome])
+    counters = _counted(state.counters, ("calls", COUNTERS[decision.outcome]))
+    version = state.version + 1
     if decision.outcome is Outcome.DENY:
-        return moved
+        return replace(state, version=version, counters=counters)
     sure = decision.outcome is Outcome.ALLOW
-    moved = replace(
-        moved,
-        labels=state.labels | _labels(facts.effects, decision),
-        reads=_reads(state.reads, facts.effects),
-        cwd=state.cwd if facts.cwd is None else facts.cwd if sure else "",
-    )
     written = _written(facts)
-    return remember(moved, written.values(), sure=sure) if written else moved
+    files = _remembered(state, written.values(), sure=sure) if written else Files.of(state)
+    return RunState(  # in one step, since `replace` on the hot path costs as much as judging an effect
+        version=version,
+        written=files.written,
+        digests=files.digests,
+        forgotten=files.forgotten,
+        cwd=state.cwd if facts.cwd is None else facts.cwd if sure else "",
+        exports=state.exports,
+        functions=state.functions,
+        labels=_labels(state.labels, facts.effects, decision),
+        counters=counters,
+        reads=_reads(state.reads, facts.effects, version),
+        promotions=state.promotions,
+        restrictions=state.restrictions,
+    )
 
 
 def count(state: RunState, *names: str) -> RunState:
     """Count something once more. Beyond `MAX_COUNTERS` names, new ones share the counter `other`."""
-    counters = dict(state.counters)
+    return replace(state, counters=_counted(state.counters, names))
+
+
+def _counted(counters: Mapping[str, int], names: Iterable[str]) -> Mapping[str, int]:
+    counted = dict(counters)
     for name in names:
-        key = name if name in counters or len(counters) < MAX_COUNTERS else "other"
-        counters[key] = counters.get(key, 0) + 1
-    return replace(state, counters=counters)
+        key = name if name in counted or len(counted) < MAX_COUNTERS else "other"
+        counted[key] = counted.get(key, 0) + 1
+    return counted
 
 
 def promote(state: RunState, tools: Iterable[str]) -> RunState:
@@ -79,32 +94,39 @@ def restrict(state: RunState, source: str, tools: Iterable[str]) -> RunState:
     return replace(state, restrictions={"several": left})
 
 
-def _labels(effects: Iterable[Effect], decision: Decision) -> frozenset[Label]:
-    """Labels that the call gives: those of the rules that matched, and of secrets seen in its data."""
+def _labels(known: frozenset[Label], effects: Iterable[Effect], decision: Decision) -> frozenset[Label]:
+    """Labels after the call: those of the rules that matched are added, and of secrets seen in its data."""
     named = {Label(label) for finding in decision.findings for label in finding.labels}
-    return frozenset(named | {Label.SECRETS} if any(map(_is_secret, effects)) else named)
+    if any(map(_is_secret, effects)):
+        named.add(Label.SECRETS)
+    return known | named if named else known
 
 
 def _is_secret(effect: Effect) -> bool:
-    match effect:
-        case FileWrite() | Transfer():
-            return Taint.SECRET in effect.taint
-        case Contains():
-            return effect.category == "secret"
-        case _:
-            return False
+    kind = type(effect)
+    if kind is FileWrite or kind is Transfer:
+        return Taint.SECRET in effect.taint  # type: ignore[union-attr]  # mypy does not narrow by `type(x) is`
+    return isinstance(effect, Contains) and effect.category == "secret"
 
 
-def _reads(known: tuple[str, ...], effects: Iterable[Effect]) -> tuple[str, ...]:
-    found = [effect.path for effect in effects if isinstance(effect, FileRead) and _is_one_file(effect)]
-    return tuple(dict.fromkeys((*known, *found)))[-MAX_READS:] if found else known
+def _reads(known: Mapping[str, int], effects: Iterable[Effect], version: int) -> Mapping[str, int]:
+    found = [effect.path for effect in effects if type(effect) is FileRead and _is_one_file(effect)]
+    if not found:
+        return known
+    reads = dict(known)
+    for path in found:
+        reads.pop(path, None)  # the latest stands last
+        reads[path] = version
+    while len(reads) > MAX_READS:
+        del reads[next(iter(reads))]
+    return reads
 
 
-def _written(facts: Facts) -> dict[str, WrittenFile]:
+def _written(facts: Facts) -> Mapping[str, WrittenFile]:
     """What is written where, also where only the effect says that something is."""
     written = {file.path: file for file in facts.written}
     for effect in facts.effects:
-        if isinstance(effect, FileWrite) and _is_one_file(effect) and effect.path not in written:
+        if type(effect) is FileWrite and effect.path not in written and _is_one_file(effect):
             written[effect.path] = WrittenFile(effect.path, None, effect.taint)
     return written
 
@@ -113,8 +135,25 @@ def _is_one_file(effect: FileRead | FileWrite) -> bool:
     return effect.where is Where.HERE and not (effect.unknown or effect.glob)
 
 
+class Files(NamedTuple):
+    """What a run knows of the files that it wrote: the part of its state that changes together."""
+
+    written: Mapping[str, WrittenFile]
+    digests: Mapping[str, str]
+    forgotten: Taints | None
+
+    @classmethod
+    def of(cls, state: RunState) -> Files:
+        """Take them from a state."""
+        return cls(state.written, state.digests, state.forgotten)
+
+
 def remember(state: RunState, files: Iterable[WrittenFile], *, sure: bool) -> RunState:
     """Remember written files; where that is not `sure`, each may hold its old text or the new one."""
+    return replace(state, **_remembered(state, files, sure=sure)._asdict())
+
+
+def _remembered(state: RunState, files: Iterable[WrittenFile], *, sure: bool) -> Files:
     written, digests, forgotten = dict(state.written), dict(state.digests), state.forgotten
     for file in files:
         before = state.written_at(file.path)
@@ -127,7 +166,7 @@ def remember(state: RunState, files: Iterable[WrittenFile], *, sure: bool) -> Ru
         oldest = next(iter(written))
         forgotten = (forgotten or CLEAN) | written.pop(oldest).taint
         digests.pop(oldest, None)
-    return replace(state, written=_within_texts(written), digests=digests, forgotten=forgotten)
+    return Files(_within_texts(written), digests, forgotten)
 
 
 def _merged(file: WrittenFile, before: WrittenFile | None, *, sure: bool) -> WrittenFile:

@@ -39,7 +39,7 @@ class RunState:
         functions: its functions, name → source text.
         labels: what the run carries (`Label`).
         counters: name → how often (`calls`, `allowed`, `asked`, `denied`, and what policies count).
-        reads: paths that this run has read, the oldest first.
+        reads: path → version at which this run last read it, the oldest first.
         promotions: deferred tools that were promoted.
         restrictions: source (a skill, an operator) → the only tools that it leaves; all hold at once.
     """
@@ -53,7 +53,7 @@ class RunState:
     functions: Mapping[str, str] = field(default_factory=dict)
     labels: frozenset[Label] = frozenset()
     counters: Mapping[str, int] = field(default_factory=dict)
-    reads: tuple[str, ...] = ()
+    reads: Mapping[str, int] = field(default_factory=dict)
     promotions: frozenset[str] = frozenset()
     restrictions: Mapping[str, frozenset[str]] = field(default_factory=dict)
 

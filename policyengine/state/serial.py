@@ -42,7 +42,7 @@ def to_json(state: RunState) -> str:
         "functions": dict(state.functions),
         "labels": sorted(state.labels),
         "counters": dict(state.counters),
-        "reads": list(state.reads),
+        "reads": dict(state.reads),
         "promotions": sorted(state.promotions),
         "restrictions": {source: sorted(tools) for source, tools in state.restrictions.items()},
     }
@@ -70,7 +70,7 @@ def from_json(text: str) -> RunState:
         functions=_map(stored["functions"], _text, MAX_SHELL),
         labels=frozenset(_list(stored["labels"], _label, len(Label))),
         counters=_map(stored["counters"], _whole, MAX_COUNTERS + 1),
-        reads=tuple(_list(stored["reads"], _text, MAX_READS)),
+        reads=_map(stored["reads"], _whole, MAX_READS),
         promotions=frozenset(_list(stored["promotions"], _text, MAX_PROMOTIONS)),
         restrictions=_map(stored["restrictions"], _names, MAX_RESTRICTIONS),
     )

@@ -6,6 +6,7 @@ Addresses are compared as numbers: `2130706433`, `0x7f.1` and `127.0.0.1` are on
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import NamedTuple
 
 from policyengine.policies.ruleset.globs import Test, glob_test, is_glob
@@ -24,7 +25,7 @@ class Network(NamedTuple):
 class Hosts:
     """Host zones, indexed: names by a table, globs and networks by a scan of the few there are."""
 
-    __slots__ = ("_globs", "_names", "_networks")
+    __slots__ = ("_globs", "_heads", "_names", "_networks", "_tails")
 
     def __init__(self, zones: Mapping[str, Iterable[str]]) -> None:
         names: dict[str, set[str]] = {}
@@ -40,6 +41,10 @@ class Hosts:
                 else:
                     names.setdefault(pattern, set()).add(zone)
         self._names = {name: frozenset(found) for name, found in names.items()}
+        # How globs begin, or else end: one comparison each says that none matches.
+        globs = [pattern.replace("?", "*") for pattern in map(normal_host, chain(*zones.values())) if is_glob(pattern)]
+        self._heads = tuple(glob.partition("*")[0] for glob in globs if glob[0] != "*")
+        self._tails = tuple(glob.rpartition("*")[2] for glob in globs if glob[0] == "*")
 
     def zones_of(self, host: str) -> frozenset[str]:
         """The names of the zones that a host belongs to; none for an empty name."""
@@ -49,7 +54,9 @@ class Hosts:
         address = address_of(name)
         if address is not None:
             name = _dotted(*address) or name
-        found = {zone for test, zone in self._globs if test(name)}
+        found = set()
+        if name.endswith(self._tails) or name.startswith(self._heads):
+            found = {zone for test, zone in self._globs if test(name)}
         if address is not None:
             version, number = address
             found.update(

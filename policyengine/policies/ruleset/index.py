@@ -88,7 +88,7 @@ class Index:
 
     def matching(self, effect: Effect, sight: Sight) -> list[Rule]:
         """Find the rules that match an effect."""
-        found = [rule for rule in self._rest if _holds(rule, effect, sight)]
+        found = [rule for rule in self._rest if _holds(rule, effect, sight)] if self._rest else []
         for position, buckets in self._equal.items():
             rules = buckets.get(effect[position])
             if rules:
@@ -155,7 +155,10 @@ def _of_several(values: frozenset[str], buckets: Buckets, effect: Effect, sight:
 
 
 def _holds(rule: Rule, effect: Effect, sight: Sight) -> bool:
-    return all(test(effect, sight) for test in rule.tests)
+    for test in rule.tests:  # noqa: SIM110  `all` with a generator costs twice as much
+        if not test(effect, sight):
+            return False
+    return True
 
 
 def _companions(plain: Plain) -> Iterator[EffectTest]:

@@ -45,10 +45,17 @@ def _lower(patterns: Sequence[str]) -> list[str]:
 
 
 class Surroundings(NamedTuple):
-    """Directories that zones depend on: the home directory, and the built-in zones' roots with their names."""
+    """Directories that zones depend on.
+
+    Attributes:
+        home: components of the home directory.
+        roots: directories of the built-in zones with the zones' names.
+        filed: the same under each directory's first component.
+    """
 
     home: list[str]
     roots: list[tuple[str, str]]
+    filed: dict[str, list[tuple[str, str]]]
 
 
 @lru_cache(maxsize=64)
@@ -57,7 +64,10 @@ def surroundings(home: str, cwd: str, workspace: tuple[str, ...], folds: bool) -
     named = [(root, "workspace") for root in workspace]
     named += [(home, "home"), (cwd, "cwd"), *((root, "temp") for root in TEMP)]
     cased = [(_normal(root.lower() if folds else root), name) for root, name in named if root]
-    return Surroundings(parts_of(home.lower() if folds else home), cased)
+    filed: dict[str, list[tuple[str, str]]] = {}
+    for root, name in cased:
+        filed.setdefault(root.split("/")[1], []).append((root, name))
+    return Surroundings(parts_of(home.lower() if folds else home), cased, filed)
 
 
 def _normal(root: str) -> str:
@@ -67,13 +77,14 @@ def _normal(root: str) -> str:
 class Sight:
     """One call as rules see it. Zones of a path are looked up once for each call."""
 
-    __slots__ = ("_context", "_found", "_known", "_zones", "effects")
+    __slots__ = ("_context", "_found", "_hosts", "_known", "_zones", "effects")
 
     def __init__(self, zones: Callable[[], Zones], context: Context, effects: Sequence[Effect]) -> None:
         self.effects = effects
         self._zones = zones
         self._context = context
         self._known: dict[tuple[str, bool, bool], tuple[Names, Names]] = {}
+        self._hosts: dict[str, Names] = {}
         self._found: dict[Callable[[Sight], list[Effect]], list[Effect]] = {}
 
     def once(self, search: Callable[[Sight], list[Effect]]) -> list[Effect]:
@@ -85,7 +96,10 @@ class Sight:
 
     def hosts(self, host: str) -> Names:
         """Name the zones of a host."""
-        return self._zones().hosts.zones_of(host)
+        known = self._hosts.get(host)
+        if known is None:
+            known = self._hosts[host] = self._zones().hosts.zones_of(host)
+        return known
 
     def inside(self, path: str, unknown: bool, glob: bool) -> Names:
         """Name the zones in which everything lies that the path may name."""
@@ -112,16 +126,15 @@ class Sight:
         if unknown:
             path = path[: path.rindex("/") + 1]
         parts = parts_of(path)
-        starts = self._zones().tree(folds).starts(parts, around.home)
-        sure = certain(starts, parts, whole=not unknown)
-        for root, name in around.roots:
+        tree = self._zones().tree(folds)
+        sure = certain(tree.starts(parts, around.home), parts, whole=not unknown)
+        for root, name in (*around.filed.get(parts[0] if parts else "", ()), *around.filed.get("", ())):
             if path.startswith(root) and _lies_in(path, root, unknown):
                 sure.add(name)
         if not glob or unknown:
-            names = _without_exceptions(sure, sure)
+            names = frozenset(sure) if sure.isdisjoint(tree.exceptions) else _without_exceptions(sure, sure)
             return names, names
-        starts = self._zones().tree(folds).possible_starts(parts, around.home)
-        perhaps = possible(starts, parts) | sure
+        perhaps = possible(tree.possible_starts(parts, around.home), parts) | sure
         perhaps.update(name for root, name in around.roots if may_lie_in(parts, parts_of(root)))
         return _without_exceptions(sure, perhaps), _without_exceptions(perhaps, sure)
 

@@ -93,13 +93,14 @@ Start: TypeAlias = tuple[Node, int]
 
 
 class Tree:
-    """The patterns of all zones: `root` from `/`, `home` from a home directory."""
+    """The patterns of all zones: `root` from `/`, `home` from a home directory, `exceptions` those that take out."""
 
-    __slots__ = ("home", "root")
+    __slots__ = ("exceptions", "home", "root")
 
     def __init__(self, zones: Mapping[str, tuple[Iterable[str], Iterable[str]]]) -> None:
         self.root = Node()
         self.home = Node()
+        self.exceptions = frozenset(EXCEPT + zone for zone in zones)
         for zone, (patterns, exceptions) in zones.items():
             for pattern in patterns:
                 self._add(pattern, zone)
@@ -157,9 +158,12 @@ def certain(starts: Iterable[Start], parts: Sequence[str], *, whole: bool) -> se
     for start, first in starts:
         active = [start]
         deep = [start.deep] if start.deep else []
-        for part in parts[first:]:
+        for part in parts[first:] if first else parts:
             active = _text_step(active + deep if deep else active, part, found)
-            deep += [node.deep for node in active if node.deep]
+            if active:
+                deep += [node.deep for node in active if node.deep]
+            elif not deep:
+                break
         for node in active:
             found |= node.exact if whole else node.below
     return found
