@@ -1,4 +1,4 @@
-"""`policyengine compile`: rules, descriptions, tools and profiles in one file, with the digest that names the policy."""
+"""`policyengine compile`: rules, descriptions, tools and profiles in one file, under the digest that names them."""
 
 from __future__ import annotations
 

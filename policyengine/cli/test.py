@@ -113,6 +113,6 @@ def _stated(one: Stated) -> str:
 
 
 def _shown(effect: Effect) -> str:
-    silent = ("", False, None, [], "here")
+    silent: tuple[object, ...] = ("", False, None, [], "here")
     fields = {name: value for name, value in as_json(effect).items() if name not in UNSTATED and value not in silent}
     return f"{kind_of(effect)} {' '.join(f'{name}={value}' for name, value in fields.items())}"
