@@ -41,8 +41,8 @@ class Scan:
         "path",
         "positions",
         "program",
-        "roles",
         "tails",
+        "uses",
     )
 
     def __init__(self, program: Program, arguments: Sequence[Value]) -> None:
@@ -50,16 +50,16 @@ class Scan:
         self.path = [program]
         self.arguments = arguments
         self.at = 0  # index of the next argument
-        self.open = program.style not in ("none", "keyvalue")  # options may still come
+        self.open = program.opens  # options may still come
         self.operands: list[Value] = []
         self.positions: list[int] = []  # index of each operand among the arguments
         self.events: list[Use | int] = []  # in argument order: an option's use, or the index of an operand
         self.early: list[Use] = []
+        self.uses: list[Use] = []  # all of them, once the operands have their roles
         self.tails: list[Tail] = []
         self.drafts: list[Draft] = []
         self.flags: set[str] = set()
         self.given: dict[str, list[Value]] = {}  # the values of each option
-        self.roles: dict[str, list[Value]] = {}  # values by role, for `$user` and the like
         self.opaque: list[tuple[Cause, str, Span | None]] = []
 
     def run(self) -> None:
@@ -73,9 +73,11 @@ class Scan:
             text = value.text
             self.at += 1
             if text[:1] in ("-", "+") and self.open and text != "-":
-                if self.program.options.get(text) is FLAG and value.exact:
-                    continue
-                self._option(value, text)
+                if self.program.options.get(text) is not FLAG or not value.exact:
+                    self._option(value, text)
+            elif self.program.plain:
+                self.events.append(len(self.operands))
+                self.operands.append(value)
             else:
                 self._operand(value, text)
 
@@ -85,27 +87,24 @@ class Scan:
         if program.subcommands:
             self._descend(value)
             return
-        if program.style == "keyvalue" and self._key_value(value):
+        if (program.keyvalue and self._key_value(value)) or (text in program.ignore and value.exact):
             return
-        if text in program.ignore and value.exact:
-            return
-        if not program.operands and value.many:
-            return
-        if self.open and self._begins_tail(value):
-            self.open = False
-        if program.style == "posix" and not (program.assigns and is_assignment(value)):
+        if self.open and (self._begins_tail(value) or self._ends_options(value)):
             self.open = False
         self.events.append(len(self.operands))
         self.operands.append(value)
         self.positions.append(self.at - 1)
 
     def _begins_tail(self, value: Value) -> bool:
-        program = self.program
-        if program.tail_at < 0:
+        elements = self.program.elements
+        if elements.tail_at < 0:
             return False
-        if program.assigns:
+        if elements.assign is not None:
             return not is_assignment(value)
-        return len(self.operands) >= program.tail_at
+        return len(self.operands) >= elements.tail_at
+
+    def _ends_options(self, value: Value) -> bool:
+        return self.program.posix and (self.program.elements.assign is None or not is_assignment(value))
 
     def _descend(self, value: Value) -> None:
         child = self.program.subcommand(value.text) if value.exact and not value.glob else None
@@ -116,13 +115,13 @@ class Scan:
             return
         self.program = child
         self.path.append(child)
-        self.open = child.style not in ("none", "keyvalue")
+        self.open = child.opens
 
     def _key_value(self, value: Value) -> bool:
         key, equals, rest = value.text.partition("=")
         option = self.program.options.get(key) if equals else None
         if option is None:
-            if value.exact and not self.program.operands:
+            if value.exact and not self.program.elements.items:
                 self._unknown(value)
                 return True
             return False
@@ -139,8 +138,7 @@ class Scan:
             self.open = False
             self.flags.add("dashdash")
         elif text[0] == "+":
-            if not program.plus:
-                self._operand(value, text)
+            self._plus(value, text)
         elif program.numeric and text[1:2].isdigit():
             return
         elif not program.bundles:
@@ -149,6 +147,14 @@ class Scan:
             self._long(value, text)
         else:
             self._bundle(value, text)
+
+    def _plus(self, value: Value, text: str) -> None:
+        """Read `+word`: the rest of the word is the value of an option spelled `+`, else a flag, else an operand."""
+        option = self.program.options.get("+")
+        if option is not None:
+            self._apply(option, "+", part(value, text[1:]), option.takes)
+        elif not self.program.plus:
+            self._operand(value, text)
 
     def _long(self, value: Value, text: str) -> None:
         name, equals, rest = text.partition("=")
