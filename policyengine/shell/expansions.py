@@ -14,6 +14,7 @@ from policyengine.shell.lexer import (
     PARENTHESISED,
     QUOTED_OPERAND,
     QUOTED_TO_COLON,
+    SUBSCRIPT_IN_BRACES,
     WORD,
     Cursor,
     Mode,
@@ -44,7 +45,7 @@ _taken_out = re.compile(r"\\[$`\\]").finditer
 _taken_out_in_quotes = re.compile(r"\\[$`\\\"]").finditer
 # `#` asks for a length and `!` for an indirection only before a parameter (bash manual 3.5.3).
 _braced_head = re.compile(
-    r"(#(?=[A-Za-z_0-9]|[@*#?$!-]\})|!(?=[A-Za-z_0-9]|[@*#?$!-]\}))?([A-Za-z_]\w*+|[0-9]++|[@*#?$!-])", re.ASCII
+    r"(#(?=[A-Za-z_0-9]|[@*#?$!-]\})|!(?=[A-Za-z_0-9]|[@*#?$!-]\}))?([A-Za-z_]\w*+|[0-9]++|\$(?![{(\[])|[@*#?!-])", re.ASCII
 ).match
 _operator = re.compile(r":[-=?+]|[-=?+]|##?|%%?|/[/#%]?|\^\^?|,,?|~~?|@|:").match
 _all_names = re.compile(r"[*@](?=\})").match
@@ -152,7 +153,9 @@ class Expansions(Cursor):
             prefix, name, self.pos = found[1] or "", found[2], found.end()
             if self.text[self.pos] == "[" and (name[0].isalpha() or name[0] == "_"):
                 self.pos += 1
-                subscript = yield from self.balanced(BRACKETED, "]")
+                subscript = yield from self.word_within(SUBSCRIPT_IN_BRACES)
+                name = name if self.text[self.pos] == "]" else ""
+                self.pos += self.text[self.pos] == "]"
         if self.text[self.pos] == "}":
             arguments: tuple[Word, ...] = ()
         else:
@@ -216,10 +219,15 @@ class Expansions(Cursor):
     # --------------------------------------------------------------------------------------------------- balanced texts
     def balanced(self, mode: Mode, closer: str) -> Steps[Word]:
         """A text up to the closer that matches, with its expansions; goes past the closer."""
+        word = yield from self.word_within(mode)
+        self.close(closer)
+        return word
+
+    def word_within(self, mode: Mode) -> Steps[Word]:
+        """A text up to the closer that matches."""
         opened, self.opened = self.opened, []
         word = yield from self.word(mode)
         self.opened = opened
-        self.close(closer)
         return word
 
     def old_arithmetic(self, start: int) -> Steps[WordPart]:
@@ -237,11 +245,18 @@ class Expansions(Cursor):
             self.settled()
             self.pos += 1
             return new(Arithmetic, (expression, start + self.base, self.pos + self.base))
-        yield from self.parts(PARENTHESISED)
+        self.budget.uncertain -= 1
+        body = yield from self.deferred(inside)
+        return new(CommandSubstitution, (body, False, start + self.base, self.pos + self.base))
+
+    def deferred(self, inside: int) -> Steps[Script | Unread]:
+        """The commands from `inside` to the `)` that closes: bash counts parentheses and reads them when it runs."""
+        self.budget.uncertain += 1
+        yield from self.word_within(PARENTHESISED)
         self.budget.uncertain -= 1
         body = yield from self.text_within(self.text[inside : self.pos], self.base + inside)
         self.close(")")
-        return new(CommandSubstitution, (body, False, start + self.base, self.pos + self.base))
+        return body
 
     def settled(self) -> None:
         """An uncertain reading stays; once none is left, nothing need be remembered."""
@@ -288,7 +303,8 @@ class Expansions(Cursor):
         """process_substitution: ('<' | '>') '(' commands ')' ."""
         start = self.pos
         self.pos += 2
-        body = yield from self.substituted()
+        nested = self.text[self.pos] == "("
+        body = yield from (self.deferred(self.pos) if nested else self.substituted())
         return new(ProcessSubstitution, (self.text[start], body, start + self.base, self.pos + self.base))
 
     def backticks(self, quoted: bool) -> Steps[WordPart]:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from policyengine.shell.heredocs import Heredocs
 from policyengine.shell.lexer import (
-    BRACKETED,
+    SUBSCRIPT,
     END,
     PARENTHESISED,
     PATTERN,
@@ -74,18 +74,26 @@ _quick = re.compile(
     |)""",
     re.VERBOSE,
 ).match
-_BREAK = r"(?=(?:\\\n)*+[ \t\n|&;()<>\0])"
-_first_word = re.compile(r"[^ \t\n|&;()<>\"'`$\\\0]++" + _BREAK).match
-_closer = re.compile(r"[)\0]|;;|;&|(?:then|do|done|fi|elif|else|esac|\})" + _BREAK).match
+_CONTINUED = r"(?:\\\n)*+"
+_BREAK = rf"(?={_CONTINUED}[ \t\n|&;()<>\0])"
+
+
+def _one_of(words: str) -> str:
+    """A pattern for any of these words, with line continuations inside."""
+    return "(?:" + "|".join(_CONTINUED.join(map(re.escape, word)) for word in words.split()) + ")"
+
+
+_first_word = re.compile(r"(?:[^ \t\n|&;()<>\"'`$\\\0]++|\\\n)++" + _BREAK).match
+_closer = re.compile(rf"[)\0]|;{_CONTINUED}[;&]|" + _one_of("then do done fi elif else esac }") + _BREAK).match
 _CLOSER_STARTS = frozenset(")\0;tdfe}")
-_prefix = re.compile(r"(!|time)" + _BREAK).match
+_prefix = re.compile(rf"({_one_of('! time')}){_BREAK}").match
 _time_option = re.compile(r"(?:[ \t]|\\\n)++(-p|--)" + _BREAK).match
 _connector = re.compile(r"&(?:\\\n)*+&|\|(?:\\\n)*+\|").match
 _pipe = re.compile(r"\|(?!(?:\\\n)*+\|)(?:\\\n)*+(&)?").match
 _OPERATORS = ("&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", ">>", ">&", ">|")
 _redirect = re.compile(
     r"([0-9]++|\{[A-Za-z_]\w*+(?:\[[^]\n]*+\])?\})?((?:\\\n)*+(?:"
-    + "|".join(r"(?:\\\n)*+".join(map(re.escape, operator)) for operator in _OPERATORS)
+    + _one_of(" ".join(_OPERATORS))
     + r"|[<>](?!\()))",
     re.ASCII,
 ).match
@@ -93,7 +101,7 @@ _assignment = re.compile(r"([A-Za-z_]\w*+)(?:(\+?=)|\[)", re.ASCII).match
 _array_argument = re.compile(r"([A-Za-z_]\w*+)(?:\[([^]]*)\])?(\+?)=", re.ASCII).fullmatch
 _equals = re.compile(r"\+?=").match
 _number_before_redirect = re.compile(r"[0-9]++[<>](?!\()").match
-_compound_start = re.compile(r"\(|(?:\{|if|while|until|for|select|case|\[\[)" + _BREAK).match
+_compound_start = re.compile(r"\(|" + _one_of("{ if while until for select case [[") + _BREAK).match
 _condition_operator = re.compile(r"&&|\|\||[|&;()<>]").match
 _unary = re.compile(r"-[A-Za-z]").fullmatch
 _BINARY = frozenset("= == != =~ -eq -ne -lt -le -gt -ge -nt -ot -ef".split())
@@ -103,10 +111,12 @@ _DECLARATIONS = frozenset("alias declare eval export let local readonly typeset"
 class Parser(Heredocs):
     """A reader of commands."""
 
-    __slots__ = ("begun",)
+    __slots__ = ("begun", "word_end")
 
     # A word that goes on with a construct that nests, and where it begins.
     begun: tuple[list[WordPart], int]
+    # Where the word ends that `plain_word` saw last.
+    word_end: int
 
     # ------------------------------------------------------------------------------------------------------------ lists
     def script(self) -> Steps[Script]:
@@ -190,31 +200,40 @@ class Parser(Heredocs):
     def prefix(self) -> str:
         """Go past a `!` or `time` with its options; empty if there is none."""
         found = _prefix(self.text, self.pos)
-        if found is None or found[1] not in self.dialect.reserved:
+        prefix = found[1].replace("\\\n", "") if found is not None else ""
+        if found is None or prefix not in self.dialect.reserved:
             return ""
         self.pos = found.end()
-        while found[1] == "time" and (option := _time_option(self.text, self.pos)) is not None:
+        while prefix == "time" and (option := _time_option(self.text, self.pos)) is not None:
             self.pos = option.end()
         self.skip_blanks()
-        return found[1]
+        return prefix
 
     # --------------------------------------------------------------------------------------------------------- commands
     def command(self) -> Steps[Statement]:
         """command: simple | compound redirect* | function | coproc ."""
-        found = _first_word(self.text, self.pos)
-        if found is not None:
-            if found[0] in self.dialect.reserved:
-                return (yield from self.compound(found[0]))
-        elif self.text[self.pos] == "(":
+        if self.text[self.pos] == "(":
             return (yield from self.compound("("))
+        word = self.plain_word()
+        if word in self.dialect.reserved:
+            return (yield from self.compound(word))
         return (yield from self.simple())
 
-    def simple(self) -> Steps[Statement]:
+    def plain_word(self) -> str:
+        """The word that stands here, where it is nothing but unquoted characters, else empty; `word_end` is behind it."""
+        found = _first_word(self.text, self.pos)
+        if found is None:
+            return ""
+        self.word_end = found.end()
+        word = found[0]
+        return word.replace("\\\n", "") if "\\" in word else word
+
+    def simple(self, *first: Word) -> Steps[Statement]:
         """simple: (assignment | redirect)* (word | redirect)* ; or function: word '(' ')' newline* compound ."""
         begin = self.pos
-        start = begin + self.base
+        start = first[0].start if first else begin + self.base
         assignments: list[Assignment] = []
-        words: list[Word] = []
+        words: list[Word] = list(first)
         redirects: list[Redirect] = []
         while taken := self.take(words, redirects):
             if taken == _NESTS:
@@ -347,7 +366,7 @@ class Parser(Heredocs):
         self.pos = found.end()
         subscript, operator = None, found[2]
         if operator is None:
-            subscript = yield from self.balanced(BRACKETED, "]")
+            subscript = yield from self.balanced(SUBSCRIPT, "]")
             operator = self.equals()
             if not operator:
                 return (yield from self.bracketed_word(found[0], start, subscript))
@@ -396,7 +415,7 @@ class Parser(Heredocs):
             word = yield from self.word()
             return new(ArrayElement, (None, False, word, start + base, self.pos + base))
         self.pos += 1
-        subscript = yield from self.balanced(BRACKETED, "]")
+        subscript = yield from self.balanced(SUBSCRIPT, "]")
         operator = self.equals()
         if operator:
             word = yield from self.word()
@@ -419,15 +438,10 @@ class Parser(Heredocs):
 
     def keyword(self, word: str) -> None:
         """Go past a reserved word, or fail."""
-        if self.closing_word() == word:
-            self.pos += len(word)
+        if self.plain_word() == word:
+            self.pos = self.word_end
         else:
             self.unexpected(f"`{word}`")
-
-    def closing_word(self) -> str:
-        """The plain word that stands here; empty if there is none."""
-        found = _first_word(self.text, self.pos)
-        return found[0] if found is not None else ""
 
     def group(self) -> Steps[Statement]:
         """group: '{' list '}' ."""
@@ -481,10 +495,10 @@ class Parser(Heredocs):
         start = self.pos
         branches: list[IfBranch] = []
         otherwise = None
-        while not branches or self.closing_word() == "elif":
+        while not branches or self.plain_word() == "elif":
             branches.append((yield from self.branch("elif" if branches else "if")))
-        if self.closing_word() == "else":
-            self.pos += len("else")
+        if self.plain_word() == "else":
+            self.pos = self.word_end
             otherwise = yield from self.body("else")
         self.keyword("fi")
         return (yield from self.redirected(If, (tuple(branches), otherwise), start))
@@ -492,7 +506,7 @@ class Parser(Heredocs):
     def branch(self, word: str) -> Steps[IfBranch]:
         """branch: ('if' | 'elif') list 'then' list ."""
         start = self.pos
-        self.pos += len(word)
+        self.pos = self.word_end
         condition = yield from self.body(word)
         self.keyword("then")
         body = yield from self.body("then")
@@ -501,8 +515,8 @@ class Parser(Heredocs):
     def while_clause(self) -> Steps[Statement]:
         """while_clause: ('while' | 'until') list 'do' list 'done' ."""
         start = self.pos
-        word = self.closing_word()
-        self.pos += len(word)
+        word = self.plain_word()
+        self.pos = self.word_end
         condition = yield from self.body(word)
         body = yield from self.do_group()
         return (yield from self.redirected(While, (condition, body, word == "until"), start))
@@ -524,12 +538,12 @@ class Parser(Heredocs):
     def loop_body(self) -> Steps[tuple[Statement, ...]]:
         """loop_body: newline* (do_group | braces) ."""
         self.skip_gap()
-        return (yield from (self.braces() if self.closing_word() == "{" else self.do_group()))
+        return (yield from (self.braces() if self.plain_word() == "{" else self.do_group()))
 
     def for_clause(self) -> Steps[Statement]:
         """for_clause: 'for' name newline* ['in' word* (';' | newline)] loop_body | 'for' '((' … '))' loop_body ."""
         start = self.pos
-        self.pos += len("for")
+        self.pos = self.word_end
         self.skip_blanks()
         if self.text.startswith("((", self.pos) and self.dialect.arithmetic_commands:
             return (yield from self.arithmetic_for(start))
@@ -540,7 +554,7 @@ class Parser(Heredocs):
     def select_clause(self) -> Steps[Statement]:
         """select_clause: 'select' name newline* ['in' word* (';' | newline)] loop_body ."""
         start = self.pos
-        self.pos += len("select")
+        self.pos = self.word_end
         self.skip_blanks()
         name, words = yield from self.loop_head()
         body = yield from self.loop_body()
@@ -553,9 +567,9 @@ class Parser(Heredocs):
             self.pos += 1
             return name, None
         self.skip_gap()
-        if self.closing_word() != "in":
+        if self.plain_word() != "in":
             return name, None
-        self.pos += len("in")
+        self.pos = self.word_end
         words: list[Word] = []
         self.skip_blanks()
         while self.at_word():
@@ -596,7 +610,7 @@ class Parser(Heredocs):
     def case_clause(self) -> Steps[Statement]:
         """case_clause: 'case' word newline* 'in' newline* arm* 'esac' ."""
         start = self.pos
-        self.pos += len("case")
+        self.pos = self.word_end
         self.skip_blanks()
         if not self.at_word():
             self.unexpected("a word")
@@ -604,7 +618,7 @@ class Parser(Heredocs):
         self.skip_gap()
         self.keyword("in")
         arms: list[CaseArm] = []
-        while self.skip_gap() != END and self.closing_word() != "esac":
+        while self.skip_gap() != END and self.plain_word() != "esac":
             arms.append((yield from self.arm()))
             if not arms[-1].terminator:
                 break
@@ -645,18 +659,18 @@ class Parser(Heredocs):
     def condition(self) -> Steps[Statement]:
         """condition: '[[' (word | operator)* ']]' ; bash reports a wrong order of them and goes on, so it is not a fault."""
         start = self.pos
-        self.pos += 2
+        self.pos = self.word_end
         words: list[Word] = []
         operators: list[str] = []
         operand = 0
-        while self.skip_gap() != END and self.closing_word() != "]]":
-            found = _condition_operator(self.text, self.pos)
+        while self.skip_gap() != END and self.plain_word() != "]]":
+            operator = operators[-1] if operators and operand == 2 else ""
+            found = _condition_operator(self.text, self.pos) if operator != "=~" else None
             if found is not None and not self.at_word():
                 self.pos = found.end()
                 operators.append(found[0])
                 operand = 1 if found[0] in "<>" else 0
                 continue
-            operator = operators[-1] if operators and operand == 2 else ""
             word = yield from self.condition_word(operator)
             operand = _place(word, operand, operators, words)
         self.keyword("]]")
@@ -695,7 +709,7 @@ class Parser(Heredocs):
     def function_body(self, name: str, start: int) -> Steps[Statement]:
         """newline* compound redirect* ."""
         self.skip_gap()
-        word = "(" if self.text[self.pos] == "(" else self.closing_word()
+        word = "(" if self.text[self.pos] == "(" else self.plain_word()
         if word not in _BODIES:
             self.unexpected("a compound command")
         body = yield from self.compound(word)
@@ -704,7 +718,7 @@ class Parser(Heredocs):
     def function_clause(self) -> Steps[Statement]:
         """function_clause: 'function' name ['(' ')'] newline* compound redirect* ."""
         start = self.pos + self.base
-        self.pos += len("function")
+        self.pos = self.word_end
         self.skip_blanks()
         name = yield from self.name()
         self.skip_blanks()
@@ -716,15 +730,21 @@ class Parser(Heredocs):
     def coprocess(self) -> Steps[Statement]:
         """coprocess: 'coproc' (simple | [name] compound redirect*) ."""
         start = self.pos + self.base
-        self.pos += len("coproc")
+        self.pos = self.word_end
         self.skip_blanks()
         name = "COPROC"
-        first = _first_word(self.text, self.pos)
-        if first is not None and first[0] not in _BODIES:
-            after = blanks(self.text, first.end()).end()  # type: ignore[union-attr]  # the pattern matches everywhere
-            if _compound_start(self.text, after):
-                name, self.pos = first[0], after
-        word = "(" if self.text[self.pos] == "(" else self.closing_word()
+        word = self.plain_word()
+        if word not in self.dialect.reserved and self.at_word() and not _assignment(self.text, self.pos):
+            begin = self.pos
+            first = yield from self.word()
+            if not _compound_start(self.text, blanks(self.text, self.pos).end()):  # type: ignore[union-attr]  # matches
+                body = yield from self.simple(first)
+                return new(Coprocess, (name, body, start, body.end))
+            name = plain_text(first) or self.text[begin : self.pos]
+            self.skip_blanks()
+            word = self.plain_word()
+        if self.text[self.pos] == "(":
+            word = "("
         body = yield from (self.compound(word) if word in self.dialect.reserved or word == "(" else self.simple())
         return new(Coprocess, (name, body, start, body.end))
 
