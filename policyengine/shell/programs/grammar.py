@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from policyengine.effects import Cause, Taint, Where
 from policyengine.shell.programs.reading import Field
-from policyengine.shell.programs.vocabulary import PLURAL_ROLES, TAIL_ROLES
+from policyengine.shell.programs.vocabulary import EFFECTLESS_ROLES, PLURAL_ROLES, TAIL_ROLES, is_role
 
 Compiled: TypeAlias = Mapping[str, Any]  # JSON as described above; its values are mixed by nature
 
@@ -35,11 +35,13 @@ class Reference(NamedTuple):
 
 
 class Template(NamedTuple):
-    """An effect with holes."""
+    """An effect with holes: fields with one value, and fields with each of many (all the same reference)."""
 
     kind: str
     constants: Mapping[str, Field]
-    references: tuple[tuple[str, Reference], ...]
+    single: tuple[tuple[str, Reference], ...]
+    plural: tuple[str, ...]
+    many: Reference | None
 
 
 class Option(NamedTuple):
@@ -90,6 +92,36 @@ class Operand(NamedTuple):
         return self.join or self.role in TAIL_ROLES
 
 
+class Roles(NamedTuple):
+    """What the operands of a call are.
+
+    Attributes:
+        each: for every operand the roles that it may have; none for the words of a tail.
+        tails: index of the operand where a tail may begin, and its description.
+        excess: the first operand that the description has no room for, or None.
+    """
+
+    each: Sequence[Sequence[Operand]]
+    tails: Sequence[tuple[int, Operand]] = ()
+    excess: int | None = None
+
+
+class Elements:
+    """A list of operand roles, with what follows from it for small numbers of operands."""
+
+    __slots__ = ("assign", "cache", "items", "silent", "tail_at", "uniform")
+
+    def __init__(self, items: tuple[Operand, ...]) -> None:
+        first = items[0] if items else None
+        self.assign = first if first is not None and first.role == "assign" else None
+        self.items = items[1:] if self.assign else items  # without the assignments
+        only = first if len(items) == 1 else None
+        self.uniform = only if only and only.quantity == "..." and not only.tail and not self.assign else None
+        self.silent = self.uniform is not None and self.uniform.role in EFFECTLESS_ROLES
+        self.tail_at = next((index for index, operand in enumerate(items) if operand.tail), -1)
+        self.cache: dict[int, Roles] = {}  # by number of operands, small ones only
+
+
 class Condition(NamedTuple):
     """When an overlay holds: all `flags` set, at least `least` operands, none of the `match` entries failing."""
 
@@ -97,6 +129,7 @@ class Condition(NamedTuple):
     absent: frozenset[str]
     least: int
     below: int  # fewer operands than this; 0 says nothing
+    given: frozenset[str]  # options without a value of which `match` must fail
     match: tuple[tuple[Reference, tuple[Glob, ...]], ...]
 
 
@@ -111,7 +144,7 @@ class Overlay(NamedTuple):
     """What changes under a condition."""
 
     condition: Condition
-    operands: tuple[Operand, ...] | None
+    elements: Elements | None
     roles: Mapping[str, str]
     templates: tuple[Template, ...]
     sets: tuple[str, ...]
@@ -122,6 +155,7 @@ class Overlay(NamedTuple):
 FLAG = Option(trivial=True)
 VALUE = Option(takes=1, trivial=True)
 ANY_DATA = (Operand("data", "..."),)
+NO_OPTIONS = ("none", "keyvalue")  # styles without words that begin with a dash
 
 
 class Program:
@@ -129,52 +163,71 @@ class Program:
 
     inherit: bool
     negatable: bool
+    conditional: bool
+    states: bool
 
     __slots__ = (
         "_children",
         "_otherwise",
         "_subcommands",
-        "assigns",
         "bundled_first",
         "bundles",
+        "conditional",
+        "elements",
         "ignore",
         "inherit",
         "input",
+        "invents",
+        "keyvalue",
         "name",
         "negatable",
         "numeric",
-        "operands",
+        "opens",
         "options",
-        "otherwise",
         "output",
         "overlays",
+        "plain",
         "plus",
+        "posix",
+        "states",
         "style",
         "subcommands",
-        "tail_at",
         "templates",
     )
 
     def __init__(self, name: str, compiled: Compiled, outer: Program | None = None) -> None:
         self.name = name
+        self._decode_grammar(compiled, outer)
+        self.overlays = tuple(map(_overlay, compiled.get("w", ())))
+        self.templates = _templates(compiled)
+        self.output: str = compiled.get("out") or (outer.output if outer else "listing")
+        self.input: str = compiled.get("in") or (outer.input if outer else "data")
+        # What follows from it, so that reading an argument list asks one question instead of several:
+        self.conditional = bool(self.overlays) or (outer is not None and outer.conditional)
+        self.states = bool(self.templates) or (outer is not None and outer.states)
+        self.invents = any(not is_role(role) for overlay in self.overlays for role in overlay.roles)
+        tails = (overlay.elements.tail_at for overlay in self.overlays if overlay.elements)
+        self.plain = (
+            self.elements.tail_at < 0
+            and max(tails, default=-1) < 0
+            and not (self.subcommands or self.ignore or self.posix or self.keyvalue)
+        )
+
+    def _decode_grammar(self, compiled: Compiled, outer: Program | None) -> None:
         self.options: dict[str, Option] = _options(compiled)
         if outer is not None and outer.inherit:
             self.options = {**outer.options, **self.options}
         self.style: str = compiled.get("y", outer.style if outer else "gnu")
         self.bundles = self.style in ("gnu", "posix")
+        self.posix, self.keyvalue = self.style == "posix", self.style == "keyvalue"
+        self.opens = self.style not in NO_OPTIONS
         switches = compiled.get("c", "")
         self.numeric, self.plus = "n" in switches, "p" in switches
         self.bundled_first, self.inherit = "b" in switches, "i" in switches
         self.negatable = "-" in switches or (outer is not None and outer.negatable)
         self.ignore = frozenset(compiled.get("g", ()))
-        default = () if self.style == "keyvalue" else ANY_DATA
-        self.operands = decode_operands(compiled["p"]) if "p" in compiled else default
-        self.assigns = any(operand.role == "assign" for operand in self.operands)
-        self.tail_at = next((index for index, operand in enumerate(self.operands) if operand.tail), -1)
-        self.templates = _templates(compiled)
-        self.overlays = tuple(map(_overlay, compiled.get("w", ())))
-        self.output: str = compiled.get("out", "")
-        self.input: str = compiled.get("in", "")
+        default = () if self.keyvalue else ANY_DATA
+        self.elements = Elements(decode_operands(compiled["p"]) if "p" in compiled else default)
         self._subcommands = _by_spelling(compiled.get("s", {}))
         self._otherwise: Compiled | None = compiled.get("x")
         self.subcommands = bool(self._subcommands) or self._otherwise is not None
@@ -263,9 +316,15 @@ def _templates(compiled: Compiled) -> tuple[Template, ...]:
 
 
 def _template(kind: str, fields: Compiled) -> Template:
-    references = {name: value for name, value in fields.items() if isinstance(value, str) and value.startswith("$")}
+    references = {
+        name: decode_reference(value)
+        for name, value in fields.items()
+        if isinstance(value, str) and value.startswith("$")
+    }
     constants = {name: _constant(name, value) for name, value in fields.items() if name not in references}
-    return Template(kind, constants, tuple((name, decode_reference(text)) for name, text in references.items()))
+    single = tuple((name, reference) for name, reference in references.items() if not reference.plural)
+    plural = [name for name, reference in references.items() if reference.plural]
+    return Template(kind, constants, single, tuple(plural), references[plural[0]] if plural else None)
 
 
 def _constant(name: str, value: Any) -> Field:
@@ -279,7 +338,7 @@ def _constant(name: str, value: Any) -> Field:
 def _overlay(compiled: Compiled) -> Overlay:
     return Overlay(
         _condition(compiled),
-        decode_operands(compiled["p"]) if "p" in compiled else None,
+        Elements(decode_operands(compiled["p"])) if "p" in compiled else None,
         compiled.get("r", {}),
         _templates(compiled),
         tuple(compiled.get("s", ())),
@@ -292,12 +351,14 @@ def _condition(compiled: Compiled) -> Condition:
     needed, absent = compiled.get("i", ()), compiled.get("u", ())
     least = [_count(name) for name in needed if name.startswith("operands-")]
     below = [_count(name) for name in absent if name.startswith("operands-")]
+    match = tuple((decode_reference(name), tuple(map(_glob, globs))) for name, globs in compiled.get("m", {}).items())
     return Condition(
         frozenset(name for name in needed if not name.startswith("operands-")),
         frozenset(name for name in absent if not name.startswith("operands-")),
         max(*least, 1 if 0 in below else 0, 0),
         1 if 0 in least else min(filter(None, below), default=0),
-        tuple((decode_reference(name), tuple(map(_glob, globs))) for name, globs in compiled.get("m", {}).items()),
+        frozenset(reference.name for reference, _ in match if reference.kind == "option"),
+        match,
     )
 
 

@@ -7,20 +7,22 @@ from typing import Protocol
 
 from policyengine.effects import Cause, Span
 from policyengine.shell.programs.composed import awaiting, composed, joined
-from policyengine.shell.programs.grammar import Condition, Glob, Operand, Overlay, Program, Reference
+from policyengine.shell.programs.grammar import Condition, Elements, Glob, Operand, Overlay, Program, Reference
 from policyengine.shell.programs.reading import Draft, Reading, Tail, Use
-from policyengine.shell.programs.roles import Roles, roles_of
+from policyengine.shell.programs.roles import roles_of
 from policyengine.shell.programs.templates import Found, drafts_of, values_of
 from policyengine.shell.programs.vocabulary import EFFECTLESS_ROLES, is_role
 from policyengine.shell.values import Value
 
 BARE = "bare"  # set while the overlays of a program are tried that was given no subcommand
+NO_FLAGS: frozenset[str] = frozenset()
 ADDED_INPUT = "arguments"  # the `input` of xargs and its like
 
 
 class Scanned(Found, Protocol):
     """What a pass over the arguments found."""
 
+    program: Program
     arguments: Sequence[Value]
     path: list[Program]
     positions: list[int]
@@ -34,55 +36,73 @@ class Scanned(Found, Protocol):
 
 def meaning_of(scan: Scanned) -> Reading:
     """Apply overlays, give operands their roles and templates their values."""
-    overlays = _holding(scan) if any(program.overlays for program in scan.path) else ()
-    elements = scan.path[-1].operands
+    program = scan.program
+    elements, output, reads = program.elements, program.output, program.input
+    overlays = _holding(scan) if program.conditional else ()
     renamed: dict[str, str] = {}
     for overlay in overlays:
-        elements = elements if overlay.operands is None else overlay.operands
+        elements = overlay.elements or elements
+        output, reads = overlay.output or output, overlay.input or reads
         renamed.update(overlay.roles)
-    uses = _uses(scan, roles_of(scan.operands, elements), renamed)
-    output, reads = _streams(scan.path, overlays)
+    uses = scan.uses = _uses(scan, elements)
+    if renamed or program.invents:
+        uses = scan.uses = _renamed(scan, uses, renamed)
     if reads == ADDED_INPUT:
         scan.tails = [awaiting(tail, _hole(uses)) for tail in scan.tails]
-    for program in scan.path:
-        scan.drafts += drafts_of(program.templates, scan)
-    for overlay in overlays:
-        scan.drafts += drafts_of(overlay.templates, scan)
+    if overlays or program.states:
+        _state(scan, overlays)
+    flags = frozenset(scan.flags) if scan.flags else NO_FLAGS
+    opaque = tuple(scan.opaque)
     return Reading(
-        tuple(uses),
-        tuple(scan.tails),
-        tuple(scan.drafts),
-        frozenset(scan.flags),
-        tuple(scan.opaque),
-        output,
-        reads,
-        tuple(scan.operands),
+        tuple(uses), tuple(scan.tails), tuple(scan.drafts), flags, opaque, output, reads, tuple(scan.operands)
     )
 
 
-def _uses(scan: Scanned, roles: Roles, renamed: Mapping[str, str]) -> list[Use]:
-    uses = scan.early
+def _state(scan: Scanned, overlays: Sequence[Overlay]) -> None:
+    for program in scan.path:
+        if program.templates:
+            scan.drafts += drafts_of(program.templates, scan)
+    for overlay in overlays:
+        if overlay.templates:
+            scan.drafts += drafts_of(overlay.templates, scan)
+
+
+def _uses(scan: Scanned, elements: Elements) -> list[Use]:
+    uses, events, operands = scan.early, scan.events, scan.operands
+    if not operands:
+        return uses + events if uses else events  # type: ignore[return-value, operator]  # no operand, so no index
+    element = elements.uniform
+    if element is None:
+        return _laid_out(scan, elements)
+    if elements.silent:
+        return uses + [event for event in events if event.__class__ is not int]  # type: ignore[misc]
+    role, where = element.role, element.where
+    return uses + [
+        Use(role, operands[event], "", where) if event.__class__ is int else event  # type: ignore[misc]
+        for event in events
+    ]
+
+
+def _laid_out(scan: Scanned, elements: Elements) -> list[Use]:
+    roles, uses = roles_of(scan.operands, elements), scan.early
     for event in scan.events:
         if isinstance(event, Use):
             uses.append(event)
-        else:
-            value = scan.operands[event]
-            uses += [
-                Use(element.role, value, "", element.where)
-                for element in roles.each[event]
-                if element.role not in EFFECTLESS_ROLES
-            ]
+            continue
+        for element in roles.each[event]:
+            if element.role not in EFFECTLESS_ROLES:
+                uses.append(Use(element.role, scan.operands[event], "", element.where))
     for start, element in roles.tails:
         _add_tail(scan, uses, _without_dashes(scan.arguments[scan.positions[start] :]), element)
     if roles.excess is not None:
         value = scan.operands[roles.excess]
         scan.opaque.append((Cause.OPTION, f"operand {value.text}"[:80], value.span))
-    if renamed:
-        uses = [use._replace(role=renamed.get(use.role, use.role)) for use in uses]
-        uses = [use for use in uses if use.role not in EFFECTLESS_ROLES]
-    for use in uses:
-        scan.roles.setdefault(use.role, []).append(use.value)
-    return _decided(scan, uses)
+    return uses
+
+
+def _renamed(scan: Scanned, uses: list[Use], renamed: Mapping[str, str]) -> list[Use]:
+    uses = [use._replace(role=renamed[use.role]) if use.role in renamed else use for use in uses]
+    return _decided(scan, [use for use in uses if use.role not in EFFECTLESS_ROLES])
 
 
 def _decided(scan: Scanned, uses: list[Use]) -> list[Use]:
@@ -114,35 +134,29 @@ def _hole(uses: Sequence[Use]) -> str:
     return next((use.value.text or "{}" for use in uses if use.role == "hole"), "")
 
 
-def _streams(path: Sequence[Program], overlays: Sequence[Overlay]) -> tuple[str, str]:
-    output, reads = "", ""
-    layers: tuple[Program | Overlay, ...] = (*path, *overlays)
-    for layer in layers:
-        output = layer.output or output
-        reads = layer.input or reads
-    return output or "listing", reads or "data"
-
-
 def _holding(scan: Scanned) -> list[Overlay]:
     holding = []
+    flags = scan.flags
+    if scan.program.subcommands:
+        flags.add(BARE)
     for program in scan.path:
-        if program.subcommands and program is scan.path[-1]:
-            scan.flags.add(BARE)
         for overlay in program.overlays:
-            if _holds(overlay.condition, scan):
+            condition = overlay.condition
+            if condition.flags <= flags and condition.absent.isdisjoint(flags) and _holds(condition, scan):
                 holding.append(overlay)
-                scan.flags.update(overlay.sets)
+                flags.update(overlay.sets)
     return holding
 
 
 def _holds(condition: Condition, scan: Scanned) -> bool:
-    flags = scan.flags
-    if not condition.flags <= flags or not condition.absent.isdisjoint(flags):
-        return False
     count = len(scan.operands)
     if count < condition.least or (condition.below and count >= condition.below):
         return False
-    return all(_matches(reference, globs, scan) for reference, globs in condition.match)
+    if not condition.match:
+        return True
+    if not condition.given <= scan.given.keys():
+        return False
+    return all([_matches(reference, globs, scan) for reference, globs in condition.match])
 
 
 def _matches(reference: Reference, globs: Sequence[Glob], scan: Scanned) -> bool:

@@ -3,40 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from policyengine.shell.programs.grammar import Operand
+from policyengine.shell.programs.grammar import Elements, Operand, Roles
 from policyengine.shell.values import Value
 
-
-class Roles(NamedTuple):
-    """What the operands are.
-
-    Attributes:
-        each: for every operand the roles that it may have; none for the words of a tail.
-        tails: index of the operand where a tail may begin, and its description.
-        excess: the first operand that the description has no room for, or None.
-    """
-
-    each: Sequence[Sequence[Operand]]
-    tails: Sequence[tuple[int, Operand]] = ()
-    excess: int | None = None
+MAX_CACHED = 8  # numbers of operands for which a list of roles remembers its layout
 
 
-def roles_of(operands: Sequence[Value], elements: Sequence[Operand]) -> Roles:
+def roles_of(operands: Sequence[Value], elements: Elements) -> Roles:
     """Lay the described roles over the operands.
 
     A value that stands for many arguments, or a glob, may take several roles in turn and so shifts those after it:
     every number of arguments that matters is tried, and an operand gets each role that it has in one of these trials.
     """
-    first = elements[0] if elements else None
-    if first is not None and first.role == "assign":
-        return _after_assignments(operands, first, elements[1:])
-    if len(elements) == 1 and first is not None and first.quantity == "..." and not first.tail:
-        return Roles((elements,) * len(operands))
-    if any(value.many or value.glob for value in operands):
-        return _merged(operands, elements, [value.many for value in operands])
-    return _from_layout(_layout(len(operands), elements))
+    if elements.assign is not None:
+        return _after_assignments(operands, elements.assign, elements)
+    if any([value.many or value.glob for value in operands]):
+        return _merged(operands, elements.items, [value.many for value in operands])
+    return _counted(len(operands), elements)
+
+
+def _counted(count: int, elements: Elements) -> Roles:
+    roles = elements.cache.get(count)
+    if roles is None:
+        roles = _from_layout(_layout(count, elements.items))
+        if count <= MAX_CACHED:
+            elements.cache[count] = roles
+    return roles
 
 
 def is_assignment(value: Value) -> bool:
@@ -45,12 +38,13 @@ def is_assignment(value: Value) -> bool:
     return equals == "=" and name.isidentifier()
 
 
-def _after_assignments(operands: Sequence[Value], assign: Operand, elements: Sequence[Operand]) -> Roles:
+def _after_assignments(operands: Sequence[Value], assign: Operand, elements: Elements) -> Roles:
     count = next((index for index, value in enumerate(operands) if not is_assignment(value)), len(operands))
     rest = operands[count:]
     # A word that is not known at all may be one more assignment, or none: then the tail begins after it.
     vanishing = [value.many or (not value.exact and "=" not in value.text) for value in rest]
-    after = _merged(rest, elements, vanishing) if any(vanishing) else roles_of(rest, elements)
+    uncertain = any(vanishing) or any(value.glob for value in rest)
+    after = _merged(rest, elements.items, vanishing) if uncertain else _counted(len(rest), elements)
     excess = None if after.excess is None else after.excess + count
     return Roles((*((assign,),) * count, *after.each), [(index + count, tail) for index, tail in after.tails], excess)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Protocol
 
 from policyengine.shell.programs.grammar import Reference, Template
-from policyengine.shell.programs.reading import Draft, Field
+from policyengine.shell.programs.reading import Draft, Field, Use
 from policyengine.shell.urls import split_host, split_url
 from policyengine.shell.values import Value
 
@@ -16,7 +16,7 @@ class Found(Protocol):
 
     operands: list[Value]
     given: dict[str, list[Value]]
-    roles: dict[str, list[Value]]
+    uses: list[Use]
 
 
 def drafts_of(
@@ -25,7 +25,7 @@ def drafts_of(
     """One draft for each template, or for each value where it refers to many."""
     drafts: list[Draft] = []
     for template in templates:
-        if template.references:
+        if template.many is not None or template.single:
             drafts += _drafts(template, found, value, key)
         else:
             drafts.append(Draft(template.kind, template.constants))
@@ -47,28 +47,24 @@ def values_of(reference: Reference, found: Found) -> list[Value]:
 
 def _in_role(role: str, found: Found) -> list[Value]:
     """Values in a role; of a host (`user@host:port` or a URL) the name alone."""
-    values = found.roles.get(role, [])
+    values = [use.value for use in found.uses if use.role == role]
     if role not in ("host", "peer"):
         return values
-    urls = found.roles.get("url", []) if role == "host" else []
+    urls = [use.value for use in found.uses if use.role == "url"] if role == "host" else []
     names = [value._replace(text=split_host(value.text)[0]) for value in values]
     return names + [value._replace(text=split_url(value.text).host) for value in urls]
 
 
 def _drafts(template: Template, found: Found, value: Value | None, key: Value | None) -> list[Draft]:
-    single: dict[str, Field] = {}
-    plural: list[tuple[str, Reference]] = []
-    for field, reference in template.references:
-        if reference.plural:
-            plural.append((field, reference))
-        else:
-            single[field] = _single(reference, found, value, key)
-    fields: Mapping[str, Field] = {**template.constants, **single}
-    if not plural:
+    fields = dict(template.constants)
+    for field, reference in template.single:
+        fields[field] = _single(reference, found, value, key)
+    if template.many is None:
         return [Draft(template.kind, fields)]
-    # The schema allows several plural references in one template only if they are the same.
-    each = values_of(plural[0][1], found)
-    return [Draft(template.kind, {**fields, **{field: one for field, _ in plural}}) for one in each]
+    return [
+        Draft(template.kind, {**fields, **dict.fromkeys(template.plural, one)})
+        for one in values_of(template.many, found)
+    ]
 
 
 def _single(reference: Reference, found: Found, value: Value | None, key: Value | None) -> Field:
