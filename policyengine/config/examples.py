@@ -1,4 +1,4 @@
-"""The examples of rules, run: a rule has to be found in the calls that it says it matches, and in none that it passes."""
+"""The examples of rules, run: a rule has to be in the findings of its matches, and in none of its near-misses."""
 
 from __future__ import annotations
 

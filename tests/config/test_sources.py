@@ -59,6 +59,15 @@ def test_a_file_where_nothing_is_looked_for_is_refused(rules: Path, inner: str) 
         list(files_of(rules, Tier.USER))
 
 
+def test_a_linked_folder_is_read_and_a_circle_is_refused(rules: Path, tmp_path: Path) -> None:
+    (rules / "shell").rename(tmp_path / "elsewhere")
+    (rules / "shell").symlink_to(tmp_path / "elsewhere")
+    assert "shell/a.yaml" in {file.inner for file in files_of(rules, Tier.USER)}
+    (rules / "run").symlink_to(rules)
+    with pytest.raises(LoadError, match="folders nest too deep"):
+        list(files_of(rules, Tier.USER))
+
+
 def test_a_directory_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LoadError, match="not a directory of rules"):
         source_files([tmp_path / "none"])
