@@ -105,7 +105,8 @@ def test_a_path_with_an_unknown_end_belongs_to_where_its_beginning_leads(prefix:
         ("/workspace/public.p*", {"workspace", "cwd"}, {"workspace", "cwd", "keys"}),
         ("/workspace/**/x.pem", {"workspace", "cwd", "keys"}, {"workspace", "cwd", "keys"}),
         ("/sys/*/release_agent", {"deep"}, {"deep"}),
-        ("/workspace/a[b", {"workspace", "cwd"}, {"workspace", "cwd", "output"}),
+        ("/workspace/a[b", {"workspace", "cwd"}, {"workspace", "cwd"}),
+        ("/workspace/*.md", {"workspace", "cwd"}, {"workspace", "cwd"}),
     ],
 )
 def test_a_glob_belongs_to_what_it_may_name(path: str, inside: set[str], touched: set[str]) -> None:

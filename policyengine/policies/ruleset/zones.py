@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from policyengine.policies.ruleset.globs import Test, glob_test, is_glob, loosened, meets
+from policyengine.policies.ruleset.globs import Test, glob_test, is_glob, loosened
 
 Names: TypeAlias = frozenset[str]
 NONE: Names = frozenset()
@@ -146,10 +146,25 @@ def _may_be(have: str, want: str) -> bool:
 
 
 def may_name(segment: str, name: str) -> bool:
-    """Whether a shell's glob may name this; a leading dot is only named by a dot (bash manual 3.5.8, dotglob off)."""
+    """Whether a shell's glob points at this; a leading dot is only named by a dot (bash manual 3.5.8, dotglob off).
+
+    Two globs point at the same when they share letters of their own: `*.pem` and `a.p*` do; `*.md` and `login.keychain*`, which
+    could only meet in a name that nobody uses, do not.
+    """
     if name[:1] == "." and segment[0] in "*?[":
         return False
-    return meets(loosened(segment), name) if is_glob(name) else glob_test(loosened(segment))(name)
+    loose = loosened(segment)
+    if not is_glob(name):
+        return glob_test(loose)(name)
+    letters = name.replace("*", "")
+    return glob_test(name)(loose) or glob_test(loose)(letters) or _runs_into(loose.partition("*")[0], letters, name)
+
+
+def _runs_into(head: str, letters: str, name: str) -> bool:
+    """Whether the beginning of one glob ends in letters with which a name that begins with a star goes on."""
+    return name[:1] == "*" and any(
+        letters.startswith(head[start:]) for start in range(max(len(head) - len(letters), 0), len(head))
+    )
 
 
 def certain(starts: Iterable[Start], parts: Sequence[str], *, whole: bool) -> set[str]:
