@@ -1,0 +1,109 @@
+"""`policyengine test` and `bench` from inside: what they find and what they print."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from policyengine.cli import bench
+from policyengine.cli.arguments import parse
+from policyengine.cli.test import differences
+from policyengine.effects import FileRead, FileWrite
+from policyengine.errors import UsageError
+from tests.cli.process import run
+
+RULE = """
+- id: team.{name}
+  title: A rule
+  effect: file.write
+  where: {{path: {{like: "*.lock"}}}}
+  outcome: ask
+  severity: low
+  why: It is written by a tool.
+  instead: Run the tool.
+  references: []
+  examples: {{match: ["{match}"], pass: ["echo x > a.txt"]}}
+"""
+
+
+def test_an_example_that_does_not_hold_is_named_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "good.yaml").write_text(RULE.format(name="good", match="echo x > a.lock"), encoding="utf-8")
+    (tmp_path / "bad.yaml").write_text(RULE.format(name="bad", match="echo x > a.txt"), encoding="utf-8")
+    ended = run("test", "--rules", str(tmp_path))
+    assert (ended.status, ended.err) == (1, "")
+    found = [line for line in ended.out.splitlines() if str(tmp_path) in line]
+    assert found == [f"{tmp_path}/bad.yaml:2: `team.bad` should match `echo x > a.txt`"]
+
+
+def test_a_description_whose_effects_differ_is_named(tmp_path: Path) -> None:
+    (tmp_path / "commands").mkdir()
+    text = 'frob:\n  summary: s\n  operands: write...\n  examples:\n    "frob a": [{file.read: {path: /workspace/a}}]\n'
+    (tmp_path / "commands" / "frob.yaml").write_text(text, encoding="utf-8")
+    ended = run("test", "--rules", str(tmp_path))
+    [line] = [line for line in ended.out.splitlines() if str(tmp_path) in line]
+    assert line.endswith(
+        "frob.yaml:5: `frob a` lacks file.read path=/workspace/a; has also file.write path=/workspace/a"
+    )
+
+
+@pytest.mark.parametrize(
+    ("stated", "found", "missing", "surplus"),
+    [
+        ([], [], 0, 0),
+        ([("file.read", {})], [FileRead("/a")], 0, 0),
+        ([("file.read", {"path": "/a"})], [FileRead("/b")], 1, 1),
+        ([("file.read", {}), ("file.read", {"path": "/a"})], [FileRead("/a"), FileRead("/b")], 0, 0),
+        ([("file.read", {})], [FileRead("/a"), FileRead("/a")], 0, 1),
+        ([("file.write", {"path": "/a"})], [FileRead("/a")], 1, 1),
+        ([("file.write", {"append": True})], [FileWrite("/a", append=True)], 0, 0),
+    ],
+)
+def test_effects_are_paired_one_to_one(stated: list[Any], found: list[Any], missing: int, surplus: int) -> None:
+    lacks, more = differences(stated, found)
+    assert (len(lacks), len(more)) == (missing, surplus)
+
+
+CASES = ["everyday", *(f"{shape}{times}" for shape in ("list", "nest", "word", "quote") for times in (1, 2, 4))]
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "CASE_SECONDS", 0.001)
+    monkeypatch.setattr(bench, "UNIT", 100)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("suite", ["shell", "parse"])
+def test_a_suite_prints_every_case(suite: str, capsys: pytest.CaptureFixture[str]) -> None:
+    bench.run(parse(["bench", "--suite", suite, "--json"]))
+    found = json.loads(capsys.readouterr().out)
+    assert set(found) == {suite, "reference"}
+    assert list(found[suite]) == CASES
+    assert all(set(cost) == {"p50_us", "p99_us", "n", "per_second"} and cost["n"] for cost in found[suite].values())
+    bench.run(parse(["bench", "--suite", suite]))
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()][1 : len(CASES) + 1] == CASES
+
+
+@pytest.mark.usefixtures("quick")
+def test_everyday_commands_can_be_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = ['{"text": "ls", "label": "benign"}', "", '{"id": "a", "tool": "bash", "arguments": {"command": "id"}}']
+    (tmp_path / "rows.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    bench.run(parse(["bench", "--suite", "parse", "--input", str(tmp_path / "rows.jsonl")]))
+    assert "everyday" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["", "ls", '{"text": 1}', "[]"])
+def test_a_file_of_something_else_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError):
+        bench.run(parse(["bench", "--suite", "parse", "--input", str(tmp_path / "rows.jsonl")]))
+
+
+def test_hostile_inputs_double_in_length() -> None:
+    lengths = {name: len(text) for name, text in bench.hostile()}
+    for shape in ("list", "nest", "word", "quote"):
+        assert lengths[f"{shape}4"] == pytest.approx(2 * lengths[f"{shape}2"], rel=0.02)
+        assert lengths[f"{shape}2"] == pytest.approx(2 * lengths[f"{shape}1"], rel=0.02)
