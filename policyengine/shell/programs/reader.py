@@ -72,7 +72,7 @@ class Scan:
             value = arguments[self.at]
             text = value.text
             self.at += 1
-            if text[:1] in ("-", "+") and self.open and text != "-":
+            if text[:1] in ("-", "+") and self.open and (text != "-" or not value.exact):
                 if self.program.options.get(text) is not FLAG or not value.exact:
                     self._option(value, text)
             elif self.program.plain:
@@ -140,7 +140,7 @@ class Scan:
         elif text[0] == "+":
             self._plus(value, text)
         elif program.numeric and text[1:2].isdigit():
-            return
+            self._number(value, text)
         elif not program.bundles:
             self._single(value, text)
         elif text.startswith("--"):
@@ -155,6 +155,11 @@ class Scan:
             self._apply(option, "+", part(value, text[1:]), option.takes)
         elif not self.program.plus:
             self._operand(value, text)
+
+    def _number(self, value: Value, text: str) -> None:
+        rest = text[1:].lstrip("0123456789")
+        if rest or not value.exact:
+            self._option(value._replace(text="-" + rest), "-" + rest)
 
     def _long(self, value: Value, text: str) -> None:
         name, equals, rest = text.partition("=")
