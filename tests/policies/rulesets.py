@@ -26,7 +26,7 @@ ZONES: dict[str, Any] = {
     "paths": {
         "keys": {"summary": "keys", "patterns": ["~/.ssh/**", "**/*.pem", "**/.env"],
                  "except": ["**/public.pem", "~/.ssh/config"]},
-        "system": {"summary": "system", "patterns": ["/etc/**", "/usr/**"]},
+        "system": {"summary": "system", "patterns": ["/etc/**", "/usr/**", "/dev/sd*"]},
         "tops": {"summary": "tops", "patterns": ["/", "/etc", "~"]},
         "output": {"summary": "output", "patterns": ["**/dist", "**/dist/**", "**/*.egg-info"]},
         "deep": {"summary": "deep", "patterns": ["/sys/**/release_agent", "**/.git/hooks/**"]},

@@ -51,6 +51,12 @@ TAINTED = FileWrite("/workspace/a", taint=frozenset({Taint.FETCHED, Taint.SECRET
         ("file.read", {"recursive": True}, READ._replace(recursive=True), READ),
         ("file.read", {"path": {"zone": "keys"}}, FileRead("/workspace/.env"), READ),
         ("file.read", {"path": {"zone": ["system", "keys"]}}, FileRead("/etc/x"), READ),
+        (
+            "file.read",
+            {"path": {"zone": "system"}},
+            FileRead("/etc", recursive=True),
+            FileRead("/etc"),
+        ),
         ("file.read", {"path": {"inside": ["workspace"]}}, READ, FileRead("/srv/a")),
         ("file.read", {"path": {"outside": ["workspace", "temp"]}}, FileRead("/srv/a"), FileRead("/tmp/a")),
         ("file.read", {"path": {"outside": ["workspace"]}}, FileRead("", unknown=True), READ),

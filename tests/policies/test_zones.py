@@ -106,12 +106,30 @@ def test_a_path_with_an_unknown_end_belongs_to_where_its_beginning_leads(prefix:
         ("/workspace/**/x.pem", {"workspace", "cwd", "keys"}, {"workspace", "cwd", "keys"}),
         ("/sys/*/release_agent", {"deep"}, {"deep"}),
         ("/workspace/a[b", {"workspace", "cwd"}, {"workspace", "cwd"}),
+        ("/dev/s*1", set(), {"system"}),
+        ("/dev/?d[ab]", set(), {"system"}),
         ("/workspace/*.md", {"workspace", "cwd"}, {"workspace", "cwd"}),
     ],
 )
 def test_a_glob_belongs_to_what_it_may_name(path: str, inside: set[str], touched: set[str]) -> None:
     assert _sight().inside(path, False, True) == inside
     assert _sight().touched(path, False, True) >= touched
+
+
+@pytest.mark.parametrize(
+    ("path", "zones"),
+    [
+        ("/etc", {"system", "tops"}),
+        ("/home/agent/.ssh", {"keys", "home"}),
+        ("/home/agent/.s*", {"keys", "home"}),
+        ("/home/agent", {"tops", "home"}),
+        ("/workspace", {"workspace", "cwd"}),
+        ("/workspace/.git/hooks", {"deep", "workspace", "cwd"}),
+        ("/workspace/.git", {"workspace", "cwd"}),
+    ],
+)
+def test_a_directory_with_its_contents_sweeps_what_lies_in_it(path: str, zones: set[str]) -> None:
+    assert _sight().swept(path, False, "*" in path) == zones
 
 
 def test_a_context_names_its_own_places() -> None:

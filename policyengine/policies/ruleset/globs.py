@@ -11,6 +11,7 @@ from typing import TypeAlias
 Test: TypeAlias = Callable[[str], bool]
 
 GLOB_CHARACTERS = frozenset("*?[")
+MAX_MEETING = 65536  # product of two globs' lengths up to which they are compared; beyond, they may meet
 
 
 def is_glob(text: str) -> bool:
@@ -79,3 +80,18 @@ def loosened(segment: str) -> str:
         loose.append("?" if close > 0 else "*")
         rest = after[close + 1 :] if close > 0 else ""
     return "".join(loose)
+
+
+def meets(one: str, other: str) -> bool:
+    """Whether two globs of `*` and `?` may match the same text; true where they are too long to be compared."""
+    if len(one) * len(other) > MAX_MEETING:
+        return True
+    row = [other[:end].strip("*") == "" for end in range(len(other) + 1)]  # prefixes of `other` that match nothing
+    for have in one:
+        above, row = row, [row[0] and have == "*"]
+        for index, mark in enumerate(other):
+            if "*" in (have, mark):  # the star ends here, or takes the other's character
+                row.append(above[index + 1] or row[index])
+            else:
+                row.append(above[index] and (have == mark or "?" in (have, mark)))
+    return row[-1]

@@ -27,6 +27,7 @@ PATHS = frozenset({"path", "mount"})  # fields that hold a path
 HOSTS = frozenset({"host"})  # fields that hold a host
 # Effects whose `unknown` and `glob` speak of their path; elsewhere `unknown` is about a host, program or other target.
 ON_FILES: frozenset[type[Effect]] = frozenset({FileRead, FileWrite, FileDelete, FileAttribute})
+RECURSIVE: frozenset[type[Effect]] = frozenset({FileRead, FileDelete, FileAttribute})  # may mean all below a directory
 
 
 # --------------------------------------------------------------------------------------------------------------- values
@@ -135,6 +136,10 @@ def zones_of(kind: type[Effect], field: str) -> Callable[[Any, Sight], frozenset
     index = kind._fields.index(field)
     if field in HOSTS:
         return lambda effect, sight: sight.hosts(effect[index])
+    if kind in RECURSIVE:
+        return lambda effect, sight: (sight.swept if effect.recursive else sight.touched)(
+            effect[index], effect.unknown, effect.glob
+        )
     if kind in ON_FILES:
         return lambda effect, sight: sight.touched(effect[index], effect.unknown, effect.glob)
     return lambda effect, sight: sight.touched(effect[index], False, False)

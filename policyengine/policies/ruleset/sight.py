@@ -74,6 +74,17 @@ def _normal(root: str) -> str:
     return "/" + "/".join(parts_of(root))
 
 
+class Places(NamedTuple):
+    """Where a path is: in these zones as a whole, touching these, and touching these with everything below it."""
+
+    inside: Names
+    touched: Names
+    swept: Names
+
+
+NOWHERE = Places(NONE, NONE, NONE)
+
+
 class Sight:
     """One call as rules see it. Zones of a path are looked up once for each call."""
 
@@ -83,7 +94,7 @@ class Sight:
         self.effects = effects
         self._zones = zones
         self._context = context
-        self._known: dict[tuple[str, bool, bool], tuple[Names, Names]] = {}
+        self._known: dict[tuple[str, bool, bool], Places] = {}
         self._hosts: dict[str, Names] = {}
         self._found: dict[Callable[[Sight], list[Effect]], list[Effect]] = {}
 
@@ -103,43 +114,53 @@ class Sight:
 
     def inside(self, path: str, unknown: bool, glob: bool) -> Names:
         """Name the zones in which everything lies that the path may name."""
-        return self._places(path, unknown, glob)[0]
+        return self._places(path, unknown, glob).inside
 
     def touched(self, path: str, unknown: bool, glob: bool) -> Names:
         """Name the zones to which something belongs that the path may name."""
-        return self._places(path, unknown, glob)[1]
+        return self._places(path, unknown, glob).touched
 
-    def _places(self, path: str, unknown: bool, glob: bool) -> tuple[Names, Names]:
+    def swept(self, path: str, unknown: bool, glob: bool) -> Names:
+        """Name the zones touched where a directory is meant with what is in it."""
+        return self._places(path, unknown, glob).swept
+
+    def _places(self, path: str, unknown: bool, glob: bool) -> Places:
         key = (path, unknown, glob)
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = self._look_up(path, unknown, glob and is_glob(path))
         return known
 
-    def _look_up(self, path: str, unknown: bool, glob: bool) -> tuple[Names, Names]:
+    def _look_up(self, path: str, unknown: bool, glob: bool) -> Places:
         if path[:1] != "/":
-            return NONE, NONE
+            return NOWHERE
         context, folds = self._context, self._context.platform == "darwin"
         around = surroundings(context.home, context.cwd, context.workspace, folds)
+        tree = self._zones().tree(folds)
         if folds:
             path = path.lower()
         if unknown:
             path = path[: path.rindex("/") + 1]
         parts = parts_of(path)
-        tree = self._zones().tree(folds)
-        sure = certain(tree.starts(parts, around.home), parts, whole=not unknown)
+        walked = certain(tree.starts(parts, around.home), parts)
+        below = walked.below()
+        sure = set(below) if unknown else walked.exact()
         for root, name in (*around.filed.get(parts[0] if parts else "", ()), *around.filed.get("", ())):
             if path.startswith(root) and _lies_in(path, root, unknown):
                 sure.add(name)
         if not glob or unknown:
-            names = frozenset(sure) if sure.isdisjoint(tree.exceptions) else _without_exceptions(sure, sure)
-            return names, names
-        perhaps = possible(tree.possible_starts(parts, around.home), parts) | sure
+            return Places(_minus(sure, sure, tree), _minus(sure, sure, tree), _minus(sure | below, sure, tree))
+        walked = possible(tree.possible_starts(parts, around.home), parts)
+        perhaps = walked.exact() | sure
         perhaps.update(name for root, name in around.roots if may_lie_in(parts, parts_of(root)))
-        return _without_exceptions(sure, perhaps), _without_exceptions(perhaps, sure)
+        swept = perhaps | walked.below()
+        return Places(_minus(sure, perhaps, tree), _minus(perhaps, sure, tree), _minus(swept, sure, tree))
 
 
-def _without_exceptions(zones: set[str], exceptions: set[str]) -> Names:
+def _minus(zones: set[str], exceptions: set[str], tree: Tree) -> Names:
+    """The zones among names, without those that something among `exceptions` takes out."""
+    if zones.isdisjoint(tree.exceptions) and exceptions.isdisjoint(tree.exceptions):
+        return frozenset(zones)
     return frozenset(zone for zone in zones if zone[0] != EXCEPT and EXCEPT + zone not in exceptions)
 
 

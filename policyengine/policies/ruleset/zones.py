@@ -7,10 +7,10 @@ The walk is a set of states moved along the components, so it costs their number
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from policyengine.policies.ruleset.globs import Test, glob_test, is_glob, loosened
+from policyengine.policies.ruleset.globs import Test, glob_test, is_glob, loosened, meets
 
 Names: TypeAlias = frozenset[str]
 NONE: Names = frozenset()
@@ -76,6 +76,15 @@ class Node:
         else:
             self.tails += (tail,)
         return self.wild[-1].node
+
+    def matching(self, part: str, test: Callable[[str, str], bool]) -> Iterator[Node]:
+        """Visit the nodes to which a glob leads, by a test of two components."""
+        for name, child in self.literal.items():
+            if test(part, name):
+                yield child
+        for wild in self.wild:
+            if test(part, wild.pattern):
+                yield wild.node
 
     def everything(self) -> Iterator[Node]:
         """Visit the node and all that follow it."""
@@ -146,17 +155,20 @@ def _may_be(have: str, want: str) -> bool:
 
 
 def may_name(segment: str, name: str) -> bool:
-    """Whether a shell's glob points at this; a leading dot is only named by a dot (bash manual 3.5.8, dotglob off).
-
-    Two globs point at the same when they share letters of their own: `*.pem` and `a.p*` do; `*.md` and `login.keychain*`, which
-    could only meet in a name that nobody uses, do not.
-    """
+    """Whether a shell's glob may name this; a leading dot is only named by a dot (bash manual 3.5.8, dotglob off)."""
     if name[:1] == "." and segment[0] in "*?[":
         return False
-    loose = loosened(segment)
-    if not is_glob(name):
-        return glob_test(loose)(name)
-    letters = name.replace("*", "")
+    return meets(loosened(segment), name) if is_glob(name) else glob_test(loosened(segment))(name)
+
+
+def points_at(segment: str, name: str) -> bool:
+    """Whether a shell's glob names this on purpose: where both are globs, they share letters of their own.
+
+    `a.p*` points at `*.pem`; `*.md` could meet `login.keychain*` only in a name that nobody uses, and does not.
+    """
+    if not may_name(segment, name) or not is_glob(name):
+        return may_name(segment, name)
+    loose, letters = loosened(segment), name.replace("*", "")
     return glob_test(name)(loose) or glob_test(loose)(letters) or _runs_into(loose.partition("*")[0], letters, name)
 
 
@@ -167,21 +179,35 @@ def _runs_into(head: str, letters: str, name: str) -> bool:
     )
 
 
-def certain(starts: Iterable[Start], parts: Sequence[str], *, whole: bool) -> set[str]:
-    """Zones in which everything lies that these components, taken as text, name; not `whole`: what lies below them."""
-    found: set[str] = set()
+class Walked(NamedTuple):
+    """Where a path leads: zones that it enters on its way, and the nodes at which it ends."""
+
+    entered: set[str]
+    ends: list[Node]
+
+    def exact(self) -> set[str]:
+        """Give the zones of what the path names."""
+        return self.entered.union(*(node.exact for node in self.ends))
+
+    def below(self) -> set[str]:
+        """Give the zones of what lies below it."""
+        return self.entered.union(*(node.below for node in self.ends))
+
+
+def certain(starts: Iterable[Start], parts: Sequence[str]) -> Walked:
+    """Walk components as text: everything that a glob among them names is where its text leads."""
+    walked = Walked(set(), [])
     for start, first in starts:
         active = [start]
         deep = [start.deep] if start.deep else []
         for part in parts[first:] if first else parts:
-            active = _text_step(active + deep if deep else active, part, found)
+            active = _text_step(active + deep if deep else active, part, walked.entered)
             if active:
                 deep += [node.deep for node in active if node.deep]
             elif not deep:
                 break
-        for node in active:
-            found |= node.exact if whole else node.below
-    return found
+        walked.ends.extend(active)
+    return walked
 
 
 def _text_step(active: Sequence[Node], part: str, found: set[str]) -> list[Node]:
@@ -202,25 +228,25 @@ def _covers(pattern: str, part: str) -> bool:
     return "?" not in pattern or pattern == part or not is_glob(part)
 
 
-def possible(starts: Iterable[Start], parts: Sequence[str]) -> set[str]:
-    """Zones that hold something which these components, some of them globs, may name.
+def possible(starts: Iterable[Start], parts: Sequence[str]) -> Walked:
+    """Walk components, some of them globs, to everything that they may name.
 
-    A component that is nothing but stars does not name the beginning of a pattern that floats (`**/x`): `cat *` reads a
-    directory, as `grep -r` does, and does not point at the keys that may be in it. `D/*` names all of D, so D as well.
+    The beginning of a pattern that floats (`**/x`) has to be pointed at: `cat *` reads a directory, as `grep -r` does,
+    and is not about the keys that may be in it. `D/*` names all of D, so D as well.
     """
     parts = _bounded(parts)
-    found: set[str] = set()
+    walked = Walked(set(), [])
     last = len(parts) - 1
     for start, first in starts:
         active = [start]
         deep = [start.deep] if start.deep else []
         for index in range(first, len(parts)):
             if index == last and not parts[index].strip("*"):
-                found.update(*(node.exact for node in active))
-            active = _glob_step(active, deep, parts[index], found)
+                walked.entered.update(*(node.exact for node in active))
+            active = _glob_step(active, deep, parts[index], walked.entered)
             deep += [node.deep for node in active if node.deep]
-        found.update(*(node.exact for node in active))
-    return found
+        walked.ends.extend(active)
+    return walked
 
 
 def _bounded(parts: Sequence[str]) -> Sequence[str]:
@@ -231,12 +257,11 @@ def _bounded(parts: Sequence[str]) -> Sequence[str]:
 def _glob_step(active: Sequence[Node], deep: Sequence[Node], part: str, found: set[str]) -> list[Node]:
     if not is_glob(part):
         return _text_step([*active, *deep], part, found)
-    nodes = [*active, *deep] if part.strip("*") else active
-    found.update(*(node.below for node in nodes))
+    found.update(*(node.below for node in active))
     if part == "**":
         return list({id(after): after for node in active for after in node.everything()}.values())
-    after = []
-    for node in nodes:
-        after += [child for name, child in node.literal.items() if may_name(part, name)]
-        after += [wild.node for wild in node.wild if may_name(part, wild.pattern)]
+    after = [node for start in active for node in start.matching(part, may_name)]
+    if part.strip("*"):
+        found.update(*(node.below for node in deep))
+        after += [node for start in deep for node in start.matching(part, points_at)]
     return after
