@@ -102,6 +102,8 @@ def test_forgotten_files_may_be_any_file() -> None:
     assert over.written_at("/0") == WrittenFile("/0", None, FETCHED)
     assert over.written_at("/other") == WrittenFile("/other", None, FETCHED)
     assert over.written_at("/1") == files[1]
+    assert over.files().get("/other") == WrittenFile("/other", None, FETCHED)
+    assert full.files().get("/other") is None
 
 
 def test_a_file_written_again_is_the_latest() -> None:

@@ -55,7 +55,7 @@ def situation_of(request: Request, state: RunState) -> Situation:
 
 
 def _written(state: RunState) -> Mapping[str, WrittenFile]:
-    return state.written
+    return state.files()
 
 
 def _run(analysis: Analysis, tool: Tool, given: Mapping[str, Frozen]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -63,6 +63,31 @@ class RunState:
         if known is None and self.forgotten is not None:
             return WrittenFile(path, None, self.forgotten)
         return known
+
+    def files(self) -> Mapping[str, WrittenFile]:
+        """Give what `written_at` says of every path as a mapping, for readers that know nothing of runs."""
+        return self.written if self.forgotten is None else _AnyFile(self)
+
+
+class _AnyFile(Mapping[str, WrittenFile]):
+    """The files of a run that has forgotten some: whatever path is asked for may be one of them."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self, state: RunState) -> None:
+        self._state = state
+
+    def __getitem__(self, path: str) -> WrittenFile:
+        found = self._state.written_at(path)
+        if found is None:
+            raise KeyError(path)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._state.written)
+
+    def __len__(self) -> int:
+        return len(self._state.written)
 
 
 START = RunState()
