@@ -12,12 +12,14 @@ from fuzz.canary import BROKEN, caught
 from fuzz.choices import Seeded
 from fuzz.corpus import keep, rows
 from fuzz.grammar import allowed_pairs, generate
-from fuzz.hunt import Found, Hunt, findings
+from fuzz.hunt import Found, Hunt, findings, generated, mutated
 from fuzz.opinions import Comparison, ask, opinions
 from fuzz.oracles import Case
 from fuzz.reading import read
+from fuzz.wrapper_hunt import run_wrappers
 
-CANARY_SCRIPTS = 150
+CANARY_SCRIPTS = 210
+WRAPPER_ROUNDS = 1
 OPINION_SCRIPTS = 400
 PROGRESS_SECONDS = 20.0
 
@@ -31,14 +33,14 @@ def main() -> int:
         return 2
     print(f"seed {options.seed}", flush=True)
     with Sandbox() as sandbox:
-        faults = run_corpus(sandbox) + run_canary(sandbox, options.seed)
+        faults = run_corpus(sandbox) + run_canary(sandbox)
         hunt = Hunt(sandbox, options.seed)
         _hunt(hunt, options.minutes, options.scripts)
         _report(hunt)
         run_opinions(options.seed)
         for found in hunt.tally.found:
             _show(found, keep(found.case, found.finding, found.seen, found.reading) if options.keep else "not kept")
-    faults += sum(hunt.tally.signatures.values())
+    faults += sum(hunt.tally.signatures.values()) + _wrappers(options.seed)
     print(f"findings {faults}")
     return 1 if faults else 0
 
@@ -68,13 +70,15 @@ def run_corpus(sandbox: Sandbox) -> int:
     return len(broken)
 
 
-def run_canary(sandbox: Sandbox, seed: int) -> int:
+def run_canary(sandbox: Sandbox) -> int:
     """Let the oracles judge readers that are broken on purpose; the number that they let pass."""
-    samples = [generate(Seeded(f"canary:{seed}:{at}")) for at in range(CANARY_SCRIPTS)]
-    seen = sandbox.observe([sample.text for sample in samples], seed)
-    counts = caught(samples, seen)
+    sources = [Seeded(f"canary:{at}") for at in range(CANARY_SCRIPTS)]
+    cases = [mutated(source) if at % 3 == 0 else generated(source) for at, source in enumerate(sources)]
+    counts = caught(cases, sandbox.observe([case.text for case in cases], seed=1))
     for name, count in counts.items():
-        print(f"canary: a reader that {name} is {f'caught in {count}' if count else 'NOT CAUGHT in any'} of {len(samples)}")
+        print(
+            f"canary: a reader that {name} is {f'caught in {count}' if count else 'NOT CAUGHT in any'} of {len(cases)}"
+        )
     return sum(not counts[name] for name in BROKEN)
 
 
@@ -103,6 +107,18 @@ def _report(hunt: Hunt) -> None:
     print(f"pairs of productions nested: {len(allowed & tally.pairs.keys())} of {len(allowed)}")
     for signature, count in tally.signatures.most_common():
         print(f"  {count:6} x {signature}")
+
+
+def _wrappers(seed: int) -> int:
+    """Run every wrapper template for real; the number of findings."""
+    tally = run_wrappers(seed, WRAPPER_ROUNDS)
+    print(
+        f"wrappers: {tally.scripts} scripts started {tally.started} programs, {tally.findings} findings; "
+        f"only admitted in {dict(tally.admitted)}; nothing started by {dict(tally.idle)}"
+    )
+    for line in tally.shown:
+        print(f"  {line}")
+    return tally.findings
 
 
 def run_opinions(seed: int) -> None:

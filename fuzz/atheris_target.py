@@ -1,4 +1,5 @@
-"""A coverage-guided target for lexer, parser and splitter: `python -m fuzz.atheris_target [libFuzzer options] [corpus]`.
+"""A coverage-guided target for lexer, parser and splitter: `python -m fuzz.atheris_target [libFuzzer options]
+[corpus]`.
 
 Whatever the text, `parse` raises `ParseError` or returns a tree whose spans lie inside the text, and `split_commands`
 returns. Prints that it is skipped where atheris is not installed.

@@ -1,9 +1,10 @@
-"""Real bash, contained: what does it accept, and which commands does it execute?
+"""Real bash, contained: what it accepts, and which commands it executes.
 
 A *server* is one bash in fresh user-visible namespaces (mount, process, network, IPC), a root directory that holds bash
 and its libraries and nothing else, an unprivileged user, and limits on time, memory, files and processes. It reads a
 batch of scripts and forks a subshell for each: syntax alone with extglob off, then on, then two executions under
-different assignments of exit statuses. The command words of scripts are *markers*, a letter and a number (`m7`): shell functions in the
+different assignments of exit statuses. The command words of scripts are *markers*, a letter and a number (`m7`):
+shell functions in the
 first execution, unknown commands handled by `command_not_found_handle` in the second, and both take their exit status
 from a bit of the assignment, so that a run can be repeated.
 """
@@ -30,7 +31,8 @@ _LOCALE = Path("/usr/lib/locale/C.utf8")
 USER = 61234  # no account; limits on processes count per user
 TRACE_BYTES = 16 << 20
 
-# `$1` is the nonce, `$2` the seed of the first assignment, `$3` that of the second. `wait --` is ours, and only ours: scripts write `wait`.
+# `$1` is the nonce, `$2` the seed of the first assignment, `$3` that of the second. `wait --` is ours, and only
+# ours: scripts write `wait`.
 _SERVER = r"""
 __nonce=$1 __one=$2 __two=$3 __names=
 shopt -u extglob expand_aliases
@@ -62,8 +64,10 @@ done
 
 
 class Observation(NamedTuple):
-    """What bash made of one script. `valid` is `bash -n`, `valid_extglob` the same with `-O extglob`; both as a shell that
-    reads a file or standard input would judge. `runs` are the two executions."""
+    """What bash made of one script. `valid` is `bash -n`, `valid_extglob` the same with `-O extglob`; both as a
+    shell that
+    reads a file or standard input would judge. `runs` are the two executions.
+    """
 
     valid: bool
     valid_extglob: bool
@@ -176,7 +180,17 @@ def install(root: Path, *programs: str) -> None:
 
 def contained(root: Path, command: list[str], path: str = "/nonexistent") -> subprocess.Popen[bytes]:
     """Start a program inside `root` in namespaces of its own, without network, as nobody, with limits."""
-    unshare = [str(shutil.which("unshare")), "--mount", "--net", "--ipc", "--uts", "--pid", "--fork", "--kill-child", f"--root={root}"]
+    unshare = [
+        str(shutil.which("unshare")),
+        "--mount",
+        "--net",
+        "--ipc",
+        "--uts",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        f"--root={root}",
+    ]
     unshare += ["--mount-proc", f"--setuid={USER}", f"--setgid={USER}", "--wd=/", "--"]
     return subprocess.Popen(
         [*unshare, *command],
@@ -184,7 +198,7 @@ def contained(root: Path, command: list[str], path: str = "/nonexistent") -> sub
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env={"PATH": path, "LC_ALL": "C.UTF-8", "HOME": "/w"},
-        preexec_fn=_limit,
+        preexec_fn=_limit,  # noqa: PLW1509  one thread
         close_fds=True,
     )
 

@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from fuzz.bash import Observation
-from fuzz.grammar import Sample
 from fuzz.oracles import Case, check
 from fuzz.reading import Reader, Reading, read
 
 _HEREDOC = re.compile(r"(?<!<)<<-?[ ]?\\?(['\"]?)E\w*\1(?!<)")
 
 
-def caught(samples: Sequence[Sample], seen: Sequence[Observation]) -> dict[str, int]:
-    """For each broken reader, in how many samples the oracles find a law broken that the sound reader keeps."""
-    return {name: sum(map(_betrays(reader), samples, seen)) for name, reader in BROKEN.items()}
+def caught(cases: Sequence[Case], seen: Sequence[Observation]) -> dict[str, int]:
+    """For each broken reader, in how many cases the oracles find a law broken that the sound reader keeps."""
+    sound = [_findings(read, case, one) for case, one in zip(cases, seen, strict=True)]
+    return {
+        name: sum(_findings(reader, case, one) > fine for case, one, fine in zip(cases, seen, sound, strict=True))
+        for name, reader in BROKEN.items()
+    }
 
 
-def _betrays(reader: Reader) -> Callable[[Sample, Observation], bool]:
-    def betrays(sample: Sample, seen: Observation) -> bool:
-        return len(_findings(reader, sample, seen)) > len(_findings(read, sample, seen))
-
-    return betrays
-
-
-def _findings(reader: Reader, sample: Sample, seen: Observation) -> list[object]:
-    plain, extended = reader(sample.text, False), reader(sample.text, True)
-    return [*check(Case(sample.text, sample.extglob, sample.commands), seen, plain, extended)]
+def _findings(reader: Reader, case: Case, seen: Observation) -> int:
+    plain, extended = reader(case.text, False), reader(case.text, True)
+    return len(check(case, seen, plain, extended))
 
 
 def _drops_every_seventh(text: str, extglob: bool) -> Reading:

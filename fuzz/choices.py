@@ -22,7 +22,9 @@ class Choices(Protocol):
 
 
 class Seeded:
-    """Decisions of a pseudo-random generator, recorded in `taken`. Pairs that are not in `seen` are preferred at times."""
+    """Decisions of a pseudo-random generator, recorded in `taken`. Pairs that are not in `seen` are preferred at
+    times.
+    """
 
     def __init__(self, seed: str | int, seen: Container[Pair] | None = None) -> None:
         self._random = random.Random(seed).random

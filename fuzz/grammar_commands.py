@@ -21,7 +21,7 @@ SCRIPT: Final[Table] = {
         "~three": "«item»«T»«item»«T»«item»",
         "list.background": "«item» & «item»",
         "list.background-newline": "«item» &«N»«item»",
-        "list.comment": '# it\'s "«D» $(«D») <<X `«D»«NL»«item»',
+        "list.comment": "# it's \"«D» $(«D») <<X `«D»«NL»«item»",
     },
     "item": {
         "~pipe": "«pipe»",
@@ -235,8 +235,8 @@ REDIRECTS: Final[Table] = {
         "element.key": "«X»['k']=«plain»",
         "array": "«X»=(«element»)",
         "array.two": "«X»=( «element»«_»«element» )",
-        "array.newlines": "«X»+=(«N»«element»«N»«element»«N»)",
-        "array.comment": "«X»=(a # it's «D» )«NL»«element»)",
+        "array.newlines": "«X»+=(«AL»«element»«AL»«element»«AL»)",
+        "array.comment": "«X»=(a«AC»«element»)",
         "array.empty": "«X»=()",
     },
     "element": {

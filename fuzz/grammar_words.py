@@ -1,4 +1,6 @@
-"""Productions for words, quoting, expansions, arithmetic, conditions and patterns; see `fuzz.grammar` for the notation."""
+"""Productions for words, quoting, expansions, arithmetic, conditions and patterns; see `fuzz.grammar` for the
+notation.
+"""
 
 from __future__ import annotations
 

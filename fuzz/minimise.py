@@ -1,6 +1,7 @@
 """Making a failing input small: shorter recordings of decisions for generated scripts, shorter texts for the rest.
 
-Delta debugging (Zeller and Hildebrandt 2002) without complements: runs of halving length are removed, or replaced by the
+Delta debugging (Zeller and Hildebrandt 2002) without complements: runs of halving length are removed, or replaced
+by the
 simplest item, as long as the input still fails.
 """
 
@@ -17,7 +18,9 @@ CHUNK = 16  # candidates judged together, since one bash server can run them tog
 
 
 def shrink(items: Sequence[Item], fails: Fails[Item], simplest: Sequence[Item] = ()) -> list[Item]:
-    """The shortest list found that still fails. Runs are replaced by `simplest` repeated, where it is not empty, or removed."""
+    """The shortest list found that still fails. Runs are replaced by `simplest` repeated, where it is not empty, or
+    removed.
+    """
     best = list(items)
     size = max(1, len(best) // 2)
     end = time.monotonic() + SECONDS
@@ -40,9 +43,7 @@ def _changed(items: list[Item], size: int, first: int, simplest: Sequence[Item])
             yield (start + len(replacement), items[:start] + replacement + items[start + size :])
 
 
-def _first_failing(
-    candidates: Iterator[tuple[int, list[Item]]], fails: Fails[Item]
-) -> tuple[int, list[Item]] | None:
+def _first_failing(candidates: Iterator[tuple[int, list[Item]]], fails: Fails[Item]) -> tuple[int, list[Item]] | None:
     """The first candidate that still fails, with the position to go on from; None if none does."""
     while True:
         chunk = [candidate for _, candidate in zip(range(CHUNK), candidates, strict=False)]

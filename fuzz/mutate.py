@@ -15,10 +15,13 @@ from fuzz.choices import Choices
 SEEDS: Final = Path(__file__).parent / "seeds"
 MAX_EDITS = 4
 # What the lexer treats specially; inserted anywhere.
+_SPACED = """$( ) $(( )) (( ${ } $' $" $[ ] <<E <<-E <<'E' <<< >( <( && || |& ;; ;& ;;& &> >& 2>&1 [[ ]] == =~ f()
++( @( a[
+    if then else fi do done case in esac for while function time ! select coproc x=( \\\n # \nE\n \r\n"""
 _TOKENS: Final = (
     *"'\"`$\\#;&|<>(){}[]!*?=~\n\t\r ",
-    *"$( ) $(( )) (( ${ } $' $\" $[ ] <<E <<-E <<'E' <<< >( <( && || |& ;; ;& ;;& &> >& 2>&1 [[ ]] == =~".split(),
-    *" if; then; else; fi; do; done; case;in;esac; for; while; function;{ ; };time ;! ;select; coproc ;x=(;\\\n; #;\nE\n;\r\n;f();+(;@(;a[".split(";"),
+    *(token.replace("\\n", "\n").replace("\\r", "\r") for token in _SPACED.split()),
+    *(f" {token} " for token in _SPACED.split() if token.isalpha()),
 )
 
 
@@ -82,6 +85,13 @@ def _truncate(text: str, choices: Choices) -> str:
     return text[: choices.below(len(text) + 1)]
 
 
+_COMMON = (_insert, _delete, _replace)
 _EDITS: Final[tuple[Callable[[str, Choices], str], ...]] = (
-    _insert, _delete, _replace, _insert, _delete_more, _repeat, _splice, _insert, _delete, _replace, _truncate, _carriage_returns,
-)  # fmt: skip
+    *_COMMON,
+    *_COMMON,
+    _delete_more,
+    _repeat,
+    _splice,
+    _truncate,
+    _carriage_returns,
+)

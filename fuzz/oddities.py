@@ -19,6 +19,8 @@ _REJECTED: Final = (
     re.compile(r"\bcase\b.*\bin\s+esac\b", re.DOTALL),
     # `case a in b) for x<newline>in c; do`: inside an arm, a loop's `in` is not recognised after a newline.
     re.compile(r"\bcase\b.*\b(for|select)\s+\w+\s*(#[^\n]*)?\n\s*in\b", re.DOTALL),
+    # `cat <<E; x=(a<newline>b)`: a here-document due before an array's newline; its delimiter's memory is used again.
+    re.compile(r"<<[^\n]*=\([^\n]*\n"),
 )
 
 
@@ -30,7 +32,9 @@ def excused(case: Case, finding: Finding) -> bool:
 
 
 def _complains(case: Case) -> bool:
-    """Whether `bash -n` prints a syntax error and yet exits with 0, as for a fault inside `[[ … ]]`: it does not run."""
+    """Whether `bash -n` prints a syntax error and yet exits with 0, as for a fault inside `[[ … ]]`: it does not
+    run.
+    """
     bash = ["bash", *(["-O", "extglob"] if case.extglob else []), "-n"]
     done = subprocess.run(bash, input=case.text, capture_output=True, text=True, timeout=10, check=False)
     return done.returncode == 0 and re.search(r"syntax error|unexpected|expected", done.stderr) is not None

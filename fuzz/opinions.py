@@ -1,4 +1,4 @@
-"""Second opinions: where bashlex and tree-sitter-bash read a text, do they see commands that our reader does not?
+"""Second opinions: where bashlex and tree-sitter-bash read a text, whether they see the commands that our reader sees.
 
 Both read less than bash does and bash remains the judge: a marker that is known to be a command and that a second
 opinion sees while our reader does not is a finding; the rest is counted.
@@ -16,8 +16,10 @@ Opinion = Callable[[str], frozenset[str]]
 
 
 class Comparison(NamedTuple):
-    """What one second opinion made of some texts: how many it read, in how many it saw the same commands as we did, in how
-    many it took data for commands or missed a command that bash knows."""
+    """What one second opinion made of some texts: how many it read, in how many it saw the same commands as we did,
+    in how
+    many it took data for commands or missed a command that bash knows.
+    """
 
     read: int = 0
     agreed: int = 0
@@ -72,10 +74,8 @@ def _bashlex() -> Opinion:
 
 
 def _tree_sitter() -> Opinion:
-    import tree_sitter
-    import tree_sitter_bash
-
-    parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+    tree_sitter, grammar = importlib.import_module("tree_sitter"), importlib.import_module("tree_sitter_bash")
+    parser = tree_sitter.Parser(tree_sitter.Language(grammar.language()))
 
     def read(text: str) -> frozenset[str]:
         root = parser.parse(text.encode()).root_node

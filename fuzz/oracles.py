@@ -21,10 +21,9 @@ _MARKER = re.compile(r"(m|f)\d+(-a\.b)?$|al\d+$")
 _DEFERRED = re.compile(r"\b(eval|trap|alias|source|PROMPT_COMMAND|complete|bind|bash|sh)\b|(^|[\s;&|(])\. |@P\}|-C ")
 _DECLARING = frozenset({"declare", "typeset", "local", "export", "readonly"})
 # Command words other than markers that the grammar writes.
-KNOWN_NAMES = _DECLARING | frozenset(
-    ": true echo printf test [ let read mapfile command builtin exec unset shift wait cd set shopt alias trap eval break"
-    " continue return exit".split()
-)
+_BUILTINS = """: true echo printf test [ let read mapfile command builtin exec unset shift wait cd set shopt alias trap
+    eval break continue return exit"""
+KNOWN_NAMES = _DECLARING | frozenset(_BUILTINS.split())
 
 
 class Finding(NamedTuple):
@@ -35,7 +34,9 @@ class Finding(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A text to check. `commands` are the markers known to be commands, or None where the text is not the grammar's own."""
+    """A text to check. `commands` are the markers known to be commands, or None where the text is not the grammar's
+    own.
+    """
 
     text: str
     extglob: bool
@@ -74,10 +75,15 @@ def _missed(case: Case, runs: tuple[Run, Run], commands: tuple[Reported, ...]) -
     if case.commands is None and _DEFERRED.search(case.text):
         return
     reported = _by_name(commands)
-    for words in {words for run in runs for words in run.executed}:
+    for words in {_without_coproc(words) for run in runs for words in run.executed}:
         deferred = case.commands is not None and words[0][0:1] == "e" and _NOT_COMMANDS.match(words[0])
         if not deferred and not any(_same(words, one.words) for one in reported.get(words[0], ()) + reported[None]):
             yield Finding("missed", " ".join(words)[:200])
+
+
+def _without_coproc(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Inside substitutions bash 5.2 reads `coproc m1` back as `coproc COPROC m1` and runs `COPROC` with m1 as argument."""
+    return words[1:] if words[0] == "COPROC" and len(words) > 1 else words
 
 
 def _by_name(commands: tuple[Reported, ...]) -> dict[str | None, tuple[Reported, ...]]:

@@ -1,6 +1,7 @@
 """`split_commands` must be consistent with `parse` wherever both read.
 
-Parts are slices of the text in order; every simple command outside substitutions lies in exactly one part, and no part holds
+Parts are slices of the text in order; every simple command outside substitutions lies in exactly one part, and no
+part holds
 two of them where pipes are split at.
 """
 

@@ -1,6 +1,6 @@
-"""Reading bash's execution trace (`set -x`) back into the words that were executed.
+r"""Reading bash's execution trace (`set -x`) back into the words that were executed.
 
-bash writes each word of a command in a form that reads back as the same word: plain, `''`, `'…'\\''…'` or `$'…'`
+bash writes each word of a command in a form that reads back as the same word: plain, `''`, `'…'\''…'` or `$'…'`
 (print_cmd.c, xtrace_print_word_list). Every trace line of ours begins with a nonce, so a word may hold newlines.
 """
 
@@ -18,7 +18,8 @@ _WORD = re.compile(r"\$'((?:[^'\\]|\\.)*)'|'([^']*)'|\\(.)|([^\s'\\]+?(?=\$'|'|\
 
 class Run(NamedTuple):
     """One execution of one script: the words of each executed command in order of first execution, each once, and the
-    exit status (None: killed)."""
+    exit status (None: killed).
+    """
 
     executed: tuple[tuple[str, ...], ...]
     status: int | None

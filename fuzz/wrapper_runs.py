@@ -1,6 +1,7 @@
 """The second harness: wrapper programs run for real, and what they started is compared with the reported effects.
 
-The root directory holds bash, the wrappers and *marker programs* `m0` … `m39`, which write down their name and arguments and
+The root directory holds bash, the wrappers and *marker programs* `m0` … `m39`, which write down their name and
+arguments and
 exit with 0. There is no network and nothing else to run.
 """
 

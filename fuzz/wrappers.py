@@ -1,7 +1,8 @@
 """Scripts in which real programs run other programs: `env`, `xargs`, `find -exec`, `sh -c` and their kind.
 
 `«TAIL»` is a command as separate words (a marker program or another wrapper around one), `«LINE»` shell text without
-single quotes, `«D»` data that must not be taken for a program. A template lists the programs it needs; those that this machine does
+single quotes, `«D»` data that must not be taken for a program. A template lists the programs it needs; those that
+this machine does
 not have are left out and named.
 """
 
@@ -133,23 +134,23 @@ LINES: Final = {
     "quoted": "echo '«D» a; «D»' \"; «D»\" # «D»",
     "grep": "grep -e «D» -- '$(«D»)' /dev/null",
 }  # fmt: skip
-_NEEDED: Final = frozenset(
-    "env timeout nice nohup setsid stdbuf ionice taskset flock prlimit setpriv find xargs sh bash script awk sed tar perl"
-    " make cat tee chmod grep".split()
-)
+_PROGRAMS = """env timeout nice nohup setsid stdbuf ionice taskset flock prlimit setpriv find xargs sh bash script
+awk sed tar
+    perl make cat tee chmod grep"""
+NEEDED: Final = frozenset(_PROGRAMS.split())
 
 
 def programs() -> tuple[frozenset[str], frozenset[str]]:
     """The programs that wrappers need: those this machine has, and those it lacks."""
-    here = frozenset(name for name in _NEEDED if shutil.which(name))
-    return here, _NEEDED - here
+    here = frozenset(name for name in NEEDED if shutil.which(name))
+    return here, NEEDED - here
 
 
 class Wrapping:
     """Writes scripts from the templates whose programs are all there."""
 
     def __init__(self, here: frozenset[str]) -> None:
-        lacking = _NEEDED - here
+        lacking = NEEDED - here
         self._tails = _usable(TAILS, lacking)
         self._lines = _usable(LINES, lacking)
         self.names = [name for name, _ in (*self._tails, *self._lines)]
@@ -172,7 +173,7 @@ class Wrapping:
         tail = self._tail(state, depth)
         if kind == "TAIL":
             return tail
-        end = (f"; {state.marker('M')} \"b  c\"", f" && {state.marker('M')} $x", "", " # it")[state.choices.below(4)]
+        end = (f'; {state.marker("M")} "b  c"', f" && {state.marker('M')} $x", "", " # it")[state.choices.below(4)]
         return tail.replace("'", '"') + end
 
     def _tail(self, state: _State, depth: int) -> str:
@@ -195,5 +196,7 @@ class _State:
 
 def _usable(table: dict[str, str], lacking: frozenset[str]) -> tuple[tuple[str, str], ...]:
     return tuple(
-        (name, template) for name, template in table.items() if not lacking & set(re.findall("[a-z]+", f"{name} {template}"))
+        (name, template)
+        for name, template in table.items()
+        if not lacking & set(re.findall("[a-z]+", f"{name} {template}"))
     )

@@ -1,8 +1,10 @@
 """Findings kept for good, re-run before anything else: `rows.jsonl`, one JSON object a line.
 
 Fields: `id`; `text`; `extglob` (whether the text turns extended globs on itself); `commands` (the markers known to be
-commands, null where the text is not the grammar's own); `law` and `detail` (what was broken when it was found); `bash` (whether
-`bash -n` accepts, and what ran); `reader` (what the reader said then). A row with `explained` is a place where bash itself is
+commands, null where the text is not the grammar's own); `law` and `detail` (what was broken when it was found);
+`bash` (whether
+`bash -n` accepts, and what ran); `reader` (what the reader said then). A row with `explained` is a place where bash
+itself is
 odd: the reader may differ there, for the reason given.
 """
 
@@ -52,7 +54,9 @@ def keep(case: Case, finding: Finding, seen: Observation, reading: Reading) -> s
             "law": finding.law,
             "detail": finding.detail,
             "bash": {"valid": seen.valid, "ran": sorted(" ".join(words) for words in seen.executed)[:20]},
-            "reader": reading.error or reading.crashed or [" ".join(map(str, one.words)) for one in reading.commands][:20],
+            "reader": reading.error
+            or reading.crashed
+            or [" ".join(map(str, one.words)) for one in reading.commands][:20],
         }
         with ROWS.open("a", encoding="utf-8") as file:
             file.write(json.dumps(record, ensure_ascii=False) + "\n")
