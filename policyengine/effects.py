@@ -417,7 +417,8 @@ class WrittenFile(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """All that analysis found out about one call. `written` and `cwd` feed `RunState`; `cwd` is None where unchanged."""
+    """All that analysis found out about one call. `written` and `cwd` feed `RunState`; `cwd` is None where
+    unchanged, empty where it is no longer known."""
 
     effects: tuple[Effect, ...] = ()
     written: tuple[WrittenFile, ...] = ()

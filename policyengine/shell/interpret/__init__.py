@@ -76,8 +76,8 @@ def _facts(machine: Machine) -> Facts:
     if len(effects) > 8:  # loops, calls and alternatives repeat themselves
         effects = list(dict.fromkeys(effects))
     written = tuple([_merged(versions) for path, versions in machine.files.items() if not path.startswith("/dev/fd/")])
-    cwd = machine.cwd
-    return Facts(tuple(effects), written, cwd.path if cwd.exact and cwd.path != machine.situation.cwd else None)
+    cwd = machine.cwd.path if machine.cwd.exact else ""
+    return Facts(tuple(effects), written, cwd if cwd != machine.situation.cwd else None)
 
 
 def _merged(versions: tuple[WrittenFile, ...]) -> WrittenFile:
