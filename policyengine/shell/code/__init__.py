@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from policyengine.shell.code.acts import Act, Kind
+from policyengine.shell.code.filters import read_awk, read_nothing, read_sed, read_sql
+from policyengine.shell.code.languages import READERS
 from policyengine.shell.code.python import read_python
 from policyengine.shell.values import Value
 
 __all__ = ["Act", "Kind", "read_code"]
 
-_READERS: dict[str, Callable[[str], list[Act]]] = {"python": read_python}
+_READERS: dict[str, Callable[[str], list[Act]]] = {
+    "python": read_python,
+    "awk": read_awk,
+    "sed": read_sed,
+    "sql": read_sql,
+    "jq": read_nothing,
+    "yq": read_nothing,
+    **READERS,
+}
 
 
 def read_code(language: str, text: str, exact: bool) -> list[Act]:

@@ -20,6 +20,7 @@ from policyengine.effects import (
     SetVariable,
     Span,
     Taint,
+    Taints,
     Transfer,
 )
 from policyengine.shell.code import Act, Kind, read_code
@@ -38,12 +39,11 @@ def perform(machine: Machine, acts: Sequence[Act], code: Value, origin: str) -> 
     for act in acts:
         span = code.span if at < 0 or act.end <= act.start else (at + act.start, at + act.end)
         _HANDLERS[act.kind](machine, act._replace(value=act.value._replace(span=span)), span, origin)
-    machine.emit(Stream(None, code.taint | frozenset({Taint.GENERATED}) | _carried(acts, machine)))
 
 
-def _carried(acts: Sequence[Act], machine: Machine) -> frozenset[Taint]:
-    fetched = any(act.kind in (Kind.FETCH, Kind.CONNECT) for act in acts)
-    return machine.stdin.taint | (frozenset({Taint.FETCHED}) if fetched else CLEAN)
+def carried(acts: Sequence[Act]) -> Taints:
+    """What the code's output carries because of what it did."""
+    return frozenset({Taint.FETCHED}) if any(act.kind in (Kind.FETCH, Kind.CONNECT) for act in acts) else CLEAN
 
 
 def _shell(machine: Machine, act: Act, span: Span | None, origin: str) -> None:

@@ -221,7 +221,7 @@ def _external(machine: Machine, head: Value, arguments: Sequence[Value], span: S
             _execute(machine, name, path, arguments, taint, span)
             run_file(machine, path, versions, arguments, head.span)
             return
-    program = machine.programs.find(name)
+    program = machine.program(name)
     if program is None and name in BUILTINS:  # `env cd`, `xargs echo`
         _execute(machine, name, path, arguments, taint, span)
         BUILTINS[name](machine, Call(name, list(arguments), span, ()))

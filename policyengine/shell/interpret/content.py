@@ -31,6 +31,8 @@ def content_of(machine: Machine, name: str, arguments: Sequence[Value], reading:
         taint = TAINTS[reading.output] if reading.output != "decoded" else taint | TAINTS["decoded"]
     if reading.output not in ("generated", "secret") and any(use.role in _NETWORK for use in reading.uses):
         taint |= TAINTS["fetched"]
+    if name == "rev" or (name == "tr" and sum(len(value.text) > 2 for value in arguments) > 1):
+        taint |= TAINTS["decoded"]  # letters exchanged for others
     path = next((stream.path for stream in inputs if stream.path), "")
     peer = next((stream.peer for stream in inputs if stream.peer), None)
     driven = any(stream.driven for stream in inputs)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from policyengine.effects import Cause, Connect, EvaluateCode, Exhaust, Span, Taint, Taints, Where, WrittenFile
 from policyengine.shell.code import read_code
-from policyengine.shell.interpret.acts import perform
-from policyengine.shell.interpret.machine import Machine, Stream
+from policyengine.shell.interpret.acts import carried, perform
+from policyengine.shell.interpret.machine import OUTER_INPUT, Machine, Stream
 from policyengine.shell.interpret.syntax import tolerant
 from policyengine.shell.paths import base_name
 from policyengine.shell.values import Value
@@ -21,6 +21,10 @@ _SUFFIXES = {
     "sh": "sh", "bash": "bash", "zsh": "zsh", "py": "python", "pl": "perl", "rb": "ruby", "js": "node", "mjs": "node",
     "cjs": "node", "php": "php", "lua": "lua", "awk": "awk",
 }  # fmt: skip
+# Languages of text tools: their code only says how what is read is printed, unless it starts programs or writes files.
+FILTERS = frozenset({"sed", "awk", "jq", "yq", "sql"})
+_FOREIGN: Taints = frozenset({Taint.FETCHED, Taint.DECODED, Taint.INPUT})
+_PRINTED: Taints = frozenset({Taint.GENERATED})
 _UNTRUSTED: Taints = frozenset({Taint.INPUT})
 
 
@@ -36,11 +40,22 @@ def evaluate(
     """Run text as a program of its own (`sh -c`, `python -c`): the effect, and those of the code as far as it is known."""
     if not code.exact and source == "argument":
         source = "substitution"
+    if language in FILTERS:
+        _filter(machine, language, code, origin)
+        return
     at = len(machine.effects)
     machine.effects.append(EvaluateCode(language, source, False, code.taint, machine.where, code.span, origin))
     understood = machine.process(lambda: _run(machine, language, code, arguments, name, origin))
     if understood and code.exact:
         machine.effects[at] = EvaluateCode(language, source, True, code.taint, machine.where, code.span, origin)
+
+
+def _filter(machine: Machine, language: str, code: Value, origin: str) -> None:
+    """Text processing is no effect of its own; only what its code does beyond that counts."""
+    if code.taint & _FOREIGN:
+        machine.effects.append(EvaluateCode(language, "substitution", False, code.taint, machine.where, code.span, origin))
+        machine.opaque(Cause.VALUE, "the code that runs is not fully known", code.span, origin)
+    perform(machine, read_code(language, code.text, code.exact), code, origin)
 
 
 def _run(
@@ -54,15 +69,16 @@ def _run(
         shell_text(machine, code, language)
         return True
     found = read_code(language, code.text, code.exact)
-    before = sum(1 for act in found if act.kind.opaque)
     perform(machine, found, code, origin)
-    return before == 0
+    machine.emit(Stream(None, code.taint | machine.stdin.taint | _PRINTED | carried(found)))
+    return not any(act.kind.opaque for act in found)
 
 
 def shell_text(machine: Machine, code: Value, language: str = "") -> None:
     """Interpret shell text in the current shell (`eval`, `source`, the body of `sh -c`)."""
     if not code.text:
         return
+    machine.read(len(code.text))
     base, fixed = machine.base, machine.fixed
     machine.base, machine.fixed = _placed(machine, code)
     machine.deeper()
@@ -101,8 +117,10 @@ def evaluate_input(
         driven(machine, peer, span, origin)
     if stdin.text is not None:
         machine.process(lambda: _run(machine, language, code, arguments, None, origin))
-    else:
-        machine.emit(Stream(None, stdin.taint | _UNTRUSTED, driven=True))
+        return
+    if stdin is not OUTER_INPUT and not stdin.path:
+        machine.opaque(Cause.VALUE, "what runs from standard input is not known", code.span, origin)
+    machine.emit(Stream(None, stdin.taint | _UNTRUSTED, driven=True))
 
 
 def driven(machine: Machine, peer: tuple[str, str], span: Span | None, origin: str) -> None:

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 
 MAX_PATTERN = 200
-MAX_SUBJECT = 4096
+MAX_SUBJECT = 512  # longer texts are not computed
 MAX_STARRED = 256  # characters of a text in which a pattern with stars is searched and replaced
 
 _EXTENDED = re.compile(r"[?*+@!]\(|\[[:.=]").search

@@ -13,12 +13,15 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from policyengine.effects import CLEAN, Cause, Effect, Opaque, Span, Taint, Taints, Where, WrittenFile
 from policyengine.shell.nodes import Function, Script, Statement
 from policyengine.shell.paths import Place
-from policyengine.shell.programs import Programs
+from policyengine.shell.programs import Program, Programs
 from policyengine.shell.values import UNKNOWN, Value
 
 MAX_BYTES = 256 * 1024  # of the analysed text, in UTF-8
 MAX_DEPTH = 40  # nesting of statements, substitutions, code strings and calls together
-MAX_COMMANDS = 3000  # simple commands that are interpreted, repetitions by loops and calls included
+MAX_COMMANDS = 800  # simple commands that are interpreted, repetitions by loops and calls included; and one more for each
+CHARACTERS_PER_COMMAND = 16  # characters of text
+MAX_FIELDS = 20_000  # arguments that come out of expansions
+MAX_CODE = 64 * 1024  # characters of computed and nested code beyond the length of the text itself
 MAX_PASSES = 200  # loop bodies interpreted more than once, over the whole call
 MAX_CHOICES = 4  # alternatives kept of one variable
 MAX_TEXT = 64 * 1024  # of one computed value, stream or file
@@ -144,8 +147,8 @@ class Machine:
     """See the module. `base` and `fixed` map offsets of the text being read to the outermost text: at most one is None."""
 
     __slots__ = (
-        "aliasing", "asynchronous", "base", "called", "calling", "cells", "commands", "conditional", "depth", "descriptors",
-        "effects", "exports", "files", "fixed", "local", "next_descriptor", "out", "passes", "picks", "pipes", "positional",
+        "aliasing", "asynchronous", "base", "called", "calling", "cells", "code", "commands", "conditional", "depth", "described", "descriptors",
+        "effects", "exports", "fields", "files", "fixed", "local", "most_commands", "next_descriptor", "out", "passes", "picks", "pipes", "positional",
         "programs", "runner", "seen", "situation", "source", "stdin", "trail", "where",
     )  # fmt: skip
 
@@ -156,7 +159,7 @@ class Machine:
         self.runner = runner
         self.effects: list[Effect] = []
         self.files: dict[str, tuple[WrittenFile, ...]] = {}
-        self.cells: dict[str, Any] = {"/cwd": Place(situation.cwd)}  # Any: each key prefix has its own type, see `put`
+        self.cells: dict[str, Any] = {"/cwd": Place(situation.cwd, bool(situation.cwd))}  # Any: by key, see `put`
         self.trail: list[tuple[str, Any]] = []
         self.where = Where.HERE
         self.base: int | None = 0
@@ -172,7 +175,11 @@ class Machine:
         self.calling: dict[str, int] = {}
         self.picks: dict[str, int] | None = None
         self.seen: dict[str, int] = {}  # variables with several choices that were read since the last reset
+        self.described: dict[str, Program | None] = {}
         self.commands = 0
+        self.fields = 0
+        self.code = 0
+        self.most_commands = MAX_COMMANDS + len(source) // CHARACTERS_PER_COMMAND
         self.passes = 0
         self.depth = 0
         self.aliasing = False
@@ -220,6 +227,12 @@ class Machine:
         """Record that something is not known."""
         self.effects.append(Opaque(cause, detail, self.where, span, origin))
 
+    def program(self, name: str) -> Program | None:
+        """The description of a program, looked up once for each name."""
+        if name not in self.described:
+            self.described[name] = self.programs.find(name)
+        return self.described[name]
+
     def step(self) -> None:
         """Count one command.
 
@@ -227,8 +240,8 @@ class Machine:
             Limit: there were too many.
         """
         self.commands += 1
-        if self.commands > MAX_COMMANDS:
-            raise Limit(f"more than {MAX_COMMANDS} commands")
+        if self.commands > self.most_commands:
+            raise Limit(f"more than {self.most_commands} commands")
 
     def write_file(self, path: str, stream: Stream, *, append: bool = False) -> None:
         """Remember what a file holds now; both versions where the write may not have happened."""
@@ -253,6 +266,26 @@ class Machine:
         """Write to the current output."""
         if self.out is not None:
             self.out.add(stream)
+
+    def spend(self, fields: int) -> None:
+        """Count arguments that an expansion gave.
+
+        Raises:
+            Limit: there were too many.
+        """
+        self.fields += fields
+        if self.fields > MAX_FIELDS + len(self.source):
+            raise Limit("too many arguments from expansions")
+
+    def read(self, characters: int) -> None:
+        """Count characters of code inside the text.
+
+        Raises:
+            Limit: there were too many.
+        """
+        self.code += characters
+        if self.code > MAX_CODE + len(self.source):
+            raise Limit("too much code inside code")
 
     # ----------------------------------------------------------------------------------------------------------- scopes
     def deeper(self) -> None:

@@ -302,6 +302,8 @@ _TRANSFORMS: dict[str, Callable[..., str | None]] = {
     "^^": _case(str.upper, every=True),
     ",": _case(str.lower, every=False),
     ",,": _case(str.lower, every=True),
+    "~": _case(str.swapcase, every=False),
+    "~~": _case(str.swapcase, every=True),
     "@": _quoted,
 }
 

@@ -134,7 +134,7 @@ def _tail(invocation: Invocation, tail: Tail) -> None:
 def _run_tail(invocation: Invocation, tail: Tail) -> None:
     machine = invocation.machine
     invocation.printed = True
-    if tail.module and tail.words[0].exact and machine.programs.find(tail.words[0].text) is None:
+    if tail.module and tail.words[0].exact and machine.program(tail.words[0].text) is None:
         invocation.module(tail.words)
         return
     if not tail.appended:

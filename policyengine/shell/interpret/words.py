@@ -137,6 +137,8 @@ class Fields:
 
     def add(self, values: Sequence[Value], *, quoted: bool) -> None:
         """The result of an expansion: several values make several fields."""
+        if len(values) > 1:
+            self.machine.spend(len(values))
         for at, value in enumerate(values):
             if at:
                 self.pieces.append((" ", False)) if self.single else self.end()
@@ -160,7 +162,9 @@ class Fields:
         if ifs is None:
             self.active(text)
             return
-        for at, piece in enumerate(ifs.split(text)):
+        pieces = ifs.split(text)
+        self.machine.spend(len(pieces))
+        for at, piece in enumerate(pieces):
             if at:
                 self.end()
             if piece:
@@ -295,7 +299,7 @@ def _splitter(ifs: str) -> re.Pattern[str]:
 
 def _separators(machine: Machine) -> re.Pattern[str] | None:
     variable = machine.variable("IFS")
-    if variable is None:
+    if variable is None or not variable.choices:
         return _splitter(IFS)
     ifs = variable.choices[0]
     if not ifs.exact:

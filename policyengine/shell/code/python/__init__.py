@@ -65,6 +65,7 @@ class _Reader:
         self.acts: list[Act] = []
         self.scope = Scope()
         self.starts = _line_starts(text)
+        self.ascii = text.isascii()
 
     def read(self, tree: ast.Module) -> list[Act]:
         nodes = 0
@@ -100,13 +101,20 @@ class _Reader:
 
     def _offsets(self, node: ast.Call) -> tuple[int, int]:
         last = node.end_lineno or node.lineno
+        if not self.ascii:  # columns are counted in bytes
+            return 0, 0
         if last > len(self.starts):
             return 0, 0
         return self.starts[node.lineno - 1] + node.col_offset, self.starts[last - 1] + (node.end_col_offset or 0)
 
     def _driven(self) -> None:
-        """A connection whose socket becomes a shell's input: the peer gives the commands."""
-        if not self.scope.duplicated:
+        """A connection that becomes a shell's input, or beside which unknown commands run: the peer gives them."""
+        unknown = any(
+            (act.kind in (Kind.SHELL, Kind.CODE) and not act.value.exact)
+            or (act.kind is Kind.COMMAND and act.words and not act.words[0].exact)
+            for act in self.acts
+        )
+        if not (self.scope.duplicated or unknown):
             return
         for act in list(self.acts):
             if act.kind in (Kind.CONNECT, Kind.LISTEN):

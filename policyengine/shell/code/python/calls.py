@@ -34,8 +34,8 @@ def _run(node: ast.Call, scope: Scope) -> list[Act]:
     """`subprocess.run` and its relatives: a list of words, or a text for a shell."""
     command = _argument(node, 0, "args", "cmd")
     words = scope.words(command)
-    if any(keyword.arg in ("stdin", "stdout") and "fileno" in ast.dump(keyword.value) for keyword in node.keywords):
-        scope.duplicated = True
+    streams = [keyword.value for keyword in node.keywords if keyword.arg in ("stdin", "stdout")]
+    scope.duplicated |= any(isinstance(stream, ast.Call | ast.Name) for stream in streams)
     if words is not None and not scope.truth(node, "shell"):
         return [Act(Kind.COMMAND, words=words)] if words else []
     text = scope.text(command) if words is None else words[0]

@@ -6,6 +6,7 @@ import ast
 import base64
 import binascii
 import codecs
+import itertools
 import zlib
 from collections.abc import Callable
 
@@ -41,6 +42,8 @@ _OPAQUE_DECODERS = frozenset(
 _SAME = frozenset({"str", "bytes", "bytearray", "os.fspath", "os.path.expanduser", "pathlib.Path", "pathlib.PurePath",
                    "pathlib.PosixPath", "os.path.abspath", "os.path.realpath", "os.path.normpath", "compile", "shlex.quote"})  # fmt: skip
 _SAME_METHODS = frozenset({"decode", "encode", "strip", "expanduser", "resolve", "absolute", "read", "text", "content"})
+_ALIASED = frozenset({"eval", "exec", "open", "compile", "__import__", "getattr"})
+MAX_SCANNED = 300  # nodes of an expression that are looked at for where its value comes from
 _FETCHING = (
     "urllib.request.urlopen",
     "requests.get",
@@ -80,6 +83,8 @@ class Scope:
             self._assign(node.target, node.value)
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             self.constants.pop(node.target.id, None)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            self.constants[node.name] = UNKNOWN._replace(taint=self.taint_of(node))
         elif isinstance(node, ast.For | ast.comprehension):
             self._iterate(node)
         elif isinstance(node, ast.With):
@@ -107,7 +112,7 @@ class Scope:
         else:
             self.objects.pop(name, None)
             alias = self.name_of(value) if isinstance(value, ast.Attribute | ast.Name) else None
-            if alias is not None and ("." in alias or alias in ("eval", "exec", "open", "compile")):
+            if alias is not None and ("." in alias or alias in _ALIASED):
                 self.names[name] = alias
 
     def _iterate(self, node: ast.For | ast.comprehension) -> None:
@@ -150,7 +155,23 @@ class Scope:
             return _constant(node.value)
         handler = _EXPRESSIONS.get(type(node))
         value = handler(self, node, depth + 1) if handler is not None else UNKNOWN
+        if depth == 0 and not value.exact:
+            value = value._replace(taint=value.taint | self.taint_of(node))
         return value if len(value.text) <= MAX_TEXT else value._replace(text=value.text[:MAX_TEXT], exact=False)
+
+    def taint_of(self, node: ast.AST) -> Taints:
+        """Where an expression's value comes from, by everything in it: decoders, exclusive or, downloads, tainted variables."""
+        taint: Taints = CLEAN
+        for inner in itertools.islice(ast.walk(node), MAX_SCANNED):
+            if isinstance(inner, ast.BitXor):
+                taint |= _DECODED
+            elif isinstance(inner, ast.Name) and inner.id in self.constants:
+                taint |= self.constants[inner.id].taint
+            elif isinstance(inner, ast.Call):
+                name = self.name_of(inner.func) or ""
+                decodes = name in _DECODERS or name in _OPAQUE_DECODERS
+                taint |= _DECODED if decodes else _FETCHED if name.startswith(_FETCHING) else CLEAN
+        return taint
 
     def words(self, node: ast.expr | None) -> tuple[Value, ...] | None:
         """A list of constant words, or None where it is no list."""

@@ -71,6 +71,8 @@ BUILTINS: dict[str, Builtin] = {
     "trap": running.trap,
     "bind": running.bind,
     "complete": running.bind,
+    "zmodload": environment.nothing,
+    "ztcp": running.ztcp,
     "noglob": running.modifier,
     "nocorrect": running.modifier,
 }

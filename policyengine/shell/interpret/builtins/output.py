@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from policyengine.effects import CLEAN, Taints
+from policyengine.effects import CLEAN, Taint, Taints
 from policyengine.shell.interpret.assignments import set_variable
 from policyengine.shell.interpret.builtins.call import Call, flags, operands
 from policyengine.shell.interpret.machine import MAX_TEXT, Machine, Stream, Variable
@@ -16,6 +16,8 @@ _ESCAPE = re.compile(
 )
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "E": "\x1b"}
 _DIRECTIVE = re.compile(r"%(%|[-+ 0#']*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?([bcdiouxXsqeEfgG]|\([^)]*\)T))")
+_NUMBERED = re.compile(r"\\(?:x(?!1[bB])|u|U|0?(?!0?33)[0-7]{2,3})").search
+_DECODED: Taints = frozenset({Taint.DECODED})
 MAX_ROUNDS = 200  # reuses of a printf format
 
 
@@ -51,6 +53,7 @@ def echo(machine: Machine, call: Call) -> None:
         return
     text = " ".join([value.text for value in rest])
     if "e" in options or machine.situation.dialect in ("sh", "zsh"):
+        taint |= _escaped(text)
         text = unescaped(text)
     span = rest[0].span if len(rest) == 1 else _hull(rest)
     machine.emit(Stream(text if "n" in options else text + "\n", taint, span=span))
@@ -78,11 +81,16 @@ def printf(machine: Machine, call: Call) -> None:
     text = None
     if all(value.exact and not value.many for value in arguments):
         text = formatted(arguments[0].text, [value.text for value in arguments[1:]])
-    taint = _taint(arguments)
+    taint = _taint(arguments) | _escaped(arguments[0].text)
     if target is None:
         machine.emit(Stream(text, taint, span=_hull(arguments)))
     else:
         set_variable(machine, target, Value(text or "", text is not None, taint=taint), "", call.span)
+
+
+def _escaped(text: str) -> Taints:
+    """Characters given by number are a way of not saying what they are; terminal colours (`\\033`) aside."""
+    return _DECODED if _NUMBERED(text) else CLEAN
 
 
 def formatted(form: str, arguments: list[str]) -> str | None:

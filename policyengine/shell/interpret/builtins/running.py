@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from policyengine.effects import Cause, EvaluateCode, FileRead
+from policyengine.effects import Cause, Connect, EvaluateCode, FileRead
 from policyengine.shell.interpret.builtins.call import Call, flags, operands
 from policyengine.shell.interpret.evaluate import shell_text, source_file
-from policyengine.shell.interpret.machine import Machine, Stream
+from policyengine.shell.interpret.machine import Machine, Stream, Target, Variable
 from policyengine.shell.interpret.redirects import is_standard, place_of
 from policyengine.shell.paths import Path
 from policyengine.shell.values import Value
@@ -125,3 +125,16 @@ def bind(machine: Machine, call: Call) -> None:
 def modifier(machine: Machine, call: Call) -> None:
     """Zsh's precommand modifiers: what follows runs (zshmisc(1))."""
     _run(machine, operands(call))
+
+
+def ztcp(machine: Machine, call: Call) -> None:
+    """zsh's `ztcp HOST PORT`: a connection, whose descriptor goes into `REPLY` (zshmodules(1), zsh/net/tcp)."""
+    given = operands(call)
+    host, port = (given[0].text, given[1].text if len(given) > 1 else "") if given else ("", "")
+    listens = "l" in flags(call)
+    machine.effects.append(
+        Connect("" if listens else host, host if listens else port, listen=listens, span=call.span, origin=call.name)
+    )
+    number = 10 + len(machine.descriptors)
+    machine.descriptors = {**machine.descriptors, number: Target("peer", peer=(host, port), span=call.span)}
+    machine.put("REPLY", Variable((Value(str(number)),)))

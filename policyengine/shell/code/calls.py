@@ -1,0 +1,180 @@
+"""Languages whose code is not parsed: the calls that start programs, touch files or open connections, found in the text.
+
+A call with a constant argument gives its act, one with anything else the act with an unknown value. Code that makes code at
+run time is Opaque; text processing is nothing. Comments and strings are not told apart: what only looks like a call counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from policyengine.shell.code.acts import Act, Kind
+from policyengine.shell.values import UNKNOWN, Value
+
+MAX_CODE = 64 * 1024
+MAX_ACTS = 500
+_STRING = re.compile(r"""\s*(?:"((?:[^"\\]|\\.){0,4000})"|'((?:[^'\\]|\\.){0,4000})'|`((?:[^`\\]|\\.){0,4000})`)""", re.DOTALL)
+_QUOTE_LIKE = re.compile(r"\s*q[qwx]?\s*(?:\{([^}]{0,4000})\}|\(([^)]{0,4000})\)|\[([^\]]{0,4000})\]|/([^/]{0,4000})/)")
+_NUMBER = re.compile(r"\s*(\d{1,9})")
+_COMMA = re.compile(r"\s*(?:,|=>)")
+_INTERPOLATED = re.compile(r"[$@#]\{?\w|\$\{")
+
+
+class Rule(NamedTuple):
+    """What one call does. `also` are kinds for further arguments; `more` goes into the act."""
+
+    kind: Kind
+    more: tuple[str, ...] = ()
+    at: int = 0
+
+
+class Language(NamedTuple):
+    """A language by its calls (regular expression up to the arguments → meaning), its backticks and what makes code."""
+
+    calls: Mapping[str, Rule]
+    backticks: bool = False
+    interpolates: bool = True  # double-quoted texts hold variables
+
+
+def reader(language: Language) -> Callable[[str], list[Act]]:
+    """A reader of that language."""
+    names = list(language.calls)
+    pattern = re.compile("|".join(f"(?P<c{at}>{name})" for at, name in enumerate(names)))
+    rules = [language.calls[name] for name in names]
+
+    def read(text: str) -> list[Act]:
+        if len(text) > MAX_CODE:
+            return [Act(Kind.OPAQUE, UNKNOWN, ("code too long to be read",))]
+        acts: list[Act] = []
+        for found in pattern.finditer(text):
+            rule = rules[int((found.lastgroup or "c0")[1:])]
+            acts += _act(language, rule, text, found)
+            if len(acts) > MAX_ACTS:
+                break
+        return acts
+
+    return read
+
+
+def _act(language: Language, rule: Rule, text: str, found: re.Match[str]) -> list[Act]:
+    if found[0][0] == "`":
+        variable = _INTERPOLATED.search(found[0])
+        inner = found[0][1:-1] if variable is None else found[0][1 : variable.start()]
+        return [Act(rule.kind, Value(inner, variable is None), start=found.start(), end=found.end())]
+    arguments, end = arguments_of(text, found.end(), language)
+    value = arguments[rule.at] if rule.at < len(arguments) else UNKNOWN
+    act = Act(rule.kind, value, rule.more, start=found.start(), end=max(end, found.end()))
+    special = _SPECIAL.get(rule.kind)
+    return special(act, arguments) if special is not None else [act]
+
+
+def arguments_of(text: str, at: int, language: Language) -> tuple[list[Value], int]:
+    """The leading constant arguments after a call's name, and where they end."""
+    values: list[Value] = []
+    if text[at : at + 1] in ("(", " ", "["):
+        at += 1
+    if text[at : at + 1] == "[":
+        at += 1
+    for _ in range(12):
+        value, end = _constant(text, at, language)
+        if value is None:
+            break
+        values.append(value)
+        at = end
+        comma = _COMMA.match(text, at)
+        if comma is None:
+            rest = text[at : at + 40].lstrip()
+            if rest[:1] in (".", "+", "%") and values:  # put together with something else
+                values[-1] = values[-1]._replace(exact=False)
+            break
+        at = comma.end()
+        if text[at : at + 2].lstrip()[:1] == "[":
+            at += len(text[at : at + 2]) - len(text[at : at + 2].lstrip()) + 1
+    return values, at
+
+
+def _constant(text: str, at: int, language: Language) -> tuple[Value | None, int]:
+    found = _STRING.match(text, at)
+    if found is not None:
+        inner = next(group for group in found.groups() if group is not None)
+        double = found[2] is None
+        value = _unescaped(inner)
+        variable = _INTERPOLATED.search(inner) if double and language.interpolates else None
+        if variable is not None:
+            value = Value(_unescaped(inner[: variable.start()]).text, exact=False)
+        return value, found.end()
+    found = _NUMBER.match(text, at)
+    if found is not None:
+        return Value(found[1]), found.end()
+    found = _QUOTE_LIKE.match(text, at)
+    if found is not None and language.backticks:
+        return Value(next(group for group in found.groups() if group is not None)), found.end()
+    return None, at
+
+
+_SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "e": "\x1b"}
+
+
+def _unescaped(inner: str) -> Value:
+    if "\\" not in inner:
+        return Value(inner)
+    text = re.sub(
+        r"\\(?:x([0-9A-Fa-f]{2})|(.))",
+        lambda found: chr(int(found[1], 16)) if found[1] else _SIMPLE.get(found[2], found[2]),
+        inner,
+        flags=re.DOTALL,
+    )
+    return Value(text)
+
+
+# ------------------------------------------------------------------------------------------------------- argument shapes
+def _command(act: Act, arguments: list[Value]) -> list[Act]:
+    """A program and its arguments; one text alone goes to a shell."""
+    if not arguments:
+        return [act._replace(kind=Kind.SHELL, value=UNKNOWN)]
+    if len(arguments) == 1:
+        return [act._replace(kind=Kind.SHELL, value=arguments[0])]
+    return [act._replace(words=tuple(arguments))]
+
+
+def _connection(act: Act, arguments: list[Value]) -> list[Act]:
+    """Host and port in either order (`net.connect(port, host)`, `fsockopen(host, port)`)."""
+    host = next((value for value in arguments if not value.text.isdigit()), UNKNOWN)
+    port = next((value.text for value in arguments if value.text.isdigit()), "")
+    return [act._replace(value=host, more=(port,))]
+
+
+def _opened(act: Act, arguments: list[Value]) -> list[Act]:
+    """`open`: a mode in an argument of its own or, in Perl, in front of the name; a pipe starts a program."""
+    texts = [value.text for value in arguments]
+    if not texts:
+        return [act._replace(kind=Kind.OPAQUE, more=("what is opened is not known",))]
+    first = texts[0].strip()
+    if len(texts) > 1 and first in ("-|", "|-"):
+        return _command(act._replace(kind=Kind.COMMAND), arguments[1:])
+    if first.startswith((">&", "<&", "+<&")):  # another name of a descriptor
+        return []
+    if first.startswith("|") or first.endswith("|"):
+        return [act._replace(kind=Kind.SHELL, value=arguments[0]._replace(text=first.strip("| ")))]
+    if first in (">", ">>", "<", "+<", "+>") or first.startswith((">:", "<:", ">>:")):
+        name = arguments[1] if len(arguments) > 1 else UNKNOWN
+        return [act._replace(kind=_mode(first), value=name)]
+    if first[:1] in (">", "<", "+"):
+        return [act._replace(kind=_mode(first), value=arguments[0]._replace(text=first.lstrip("+<> ")))]
+    kind = _mode(texts[1]) if len(texts) > 1 and re.fullmatch(r"[rwabx+t]{1,4}", texts[1]) else Kind.READ
+    return [act._replace(kind=kind, value=arguments[0])]
+
+
+def _mode(text: str) -> Kind:
+    if ">>" in text or "a" in text:
+        return Kind.APPEND
+    return Kind.WRITE if set(text) & set(">wx+") else Kind.READ
+
+
+_SPECIAL: dict[Kind, Callable[[Act, list[Value]], list[Act]]] = {
+    Kind.COMMAND: _command,
+    Kind.CONNECT: _connection,
+    Kind.READ: _opened,
+}

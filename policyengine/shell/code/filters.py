@@ -1,0 +1,158 @@
+"""Text tools with a language of their own: awk and sed can start programs and write files, SQL can destroy data."""
+
+from __future__ import annotations
+
+import re
+
+from policyengine.shell.code.acts import Act, Kind
+from policyengine.shell.code.calls import Language, Rule, reader
+from policyengine.shell.values import UNKNOWN, Value
+
+MAX_CODE = 64 * 1024
+
+_AWK = Language({r"\bsystem\s*\(": Rule(Kind.SHELL)}, interpolates=False)
+_read_calls = reader(_AWK)
+_LITERAL = r'"((?:[^"\\\n]|\\.){0,2000})"'
+_PIPED = re.compile(_LITERAL + r"\s*\|&?\s*getline|\|&?\s*" + _LITERAL + r"|(\w+)\s*\|&?\s*getline|\bprintf?\b[^;{}\n|]{0,400}\|&?\s*(\w+)")
+_REDIRECTED = re.compile(r"\bprintf?\b[^;{}\n>]{0,400}(>>?)\s*(?:" + _LITERAL + r"|(\w[\w.]*|\())")
+_NETWORK = re.compile(r"/inet[46]?/(?:tcp|udp)/[^/\"]*/([^/\"]*)/([^/\"]*)")
+
+
+def read_awk(text: str) -> list[Act]:
+    """awk: `system()`, pipes to and from commands, output files, and gawk's `/inet`."""
+    acts = _read_calls(text)
+    if "|" in text:
+        acts += [_piped(found) for found in _PIPED.finditer(text) if not _is_or(text, found)]
+    if ">" in text:
+        acts += [act for found in _REDIRECTED.finditer(text) for act in _redirected(found)]
+    for found in _NETWORK.finditer(text):
+        kind = Kind.DRIVEN if "getline" in text else Kind.CONNECT
+        acts.append(Act(kind, Value(found[1]), (found[2],), start=found.start(), end=found.end()))
+    return acts
+
+
+def _is_or(text: str, found: re.Match[str]) -> bool:
+    return "||" in found[0] or text[found.start() - 1 : found.start()] == "|"
+
+
+def _piped(found: re.Match[str]) -> Act:
+    command = found[1] or found[2]
+    if command is not None and command.startswith("/inet"):
+        return Act(Kind.READ, Value("/dev/null"))
+    value = Value(command.replace('\\"', '"')) if command is not None else UNKNOWN
+    return Act(Kind.SHELL, value, start=found.start(), end=found.end())
+
+
+def _redirected(found: re.Match[str]) -> list[Act]:
+    kind = Kind.APPEND if found[1] == ">>" else Kind.WRITE
+    if found[2] is not None:
+        return [Act(kind, Value(found[2]), start=found.start(), end=found.end())]
+    return [] if (found[3] or "")[:1].isdigit() else [Act(kind, UNKNOWN, start=found.start(), end=found.end())]
+
+
+# ------------------------------------------------------------------------------------------------------------------ sed
+_ADDRESS = re.compile(r"\s*(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*+/[IM]*|\\(.)(?:(?!\1)[^\n])*+\1[IM]*)?(?:\s*,\s*(?:[+~]?\d+|\$|/(?:[^/\\\n]|\\.)*+/[IM]*))?\s*!?\s*")
+_FLAGS = re.compile(r"[gpiImM0-9e]*")
+
+
+def read_sed(text: str) -> list[Act]:
+    """sed: `w`, `W`, `r` and `R` name files, `e` and the flag `e` start programs (GNU sed manual 3.5, 3.7)."""
+    acts: list[Act] = []
+    at = 0
+    while at < len(text) and len(text) <= MAX_CODE:
+        if text[at] in " \t\n;{}":
+            at += 1
+            continue
+        address = _ADDRESS.match(text, at)
+        at = address.end() if address is not None else at
+        at = _command(text, at, acts)
+    if len(text) > MAX_CODE:
+        acts.append(Act(Kind.OPAQUE, UNKNOWN, ("script too long to be read",)))
+    return acts
+
+
+def _command(text: str, at: int, acts: list[Act]) -> int:
+    letter = text[at : at + 1]
+    line_end = text.find("\n", at)
+    line_end = len(text) if line_end < 0 else line_end
+    if letter in ("s", "y") and at + 1 < len(text):
+        return _substitution(text, at, acts)
+    rest = text[at + 1 : line_end]
+    if letter in ("w", "W"):
+        acts.append(Act(Kind.WRITE, Value(rest.strip()), start=at, end=line_end))
+        return line_end
+    if letter in ("r", "R"):
+        acts.append(Act(Kind.READ, Value(rest.strip()), start=at, end=line_end))
+        return line_end
+    if letter == "e":
+        command = rest.strip()
+        acts.append(Act(Kind.SHELL, Value(command) if command and command[0] not in ";}" else UNKNOWN, start=at, end=line_end))
+        return line_end
+    if letter in ("a", "i", "c", "#", ":", "b", "t", "T", "F") and letter:
+        stop = line_end if letter in "aic#" else next((i for i in range(at, line_end) if text[i] in ";}"), line_end)
+        return max(stop, at + 1)
+    return at + 1
+
+
+def _substitution(text: str, at: int, acts: list[Act]) -> int:
+    delimiter = text[at + 1]
+    end = at + 2
+    for _ in range(2):
+        while end < len(text) and text[end] != delimiter:
+            end += 2 if text[end] == "\\" else 1
+        end += 1
+    flags = _FLAGS.match(text, min(end, len(text)))
+    letters = flags[0] if flags is not None and text[at] == "s" else ""
+    stop = min(end, len(text)) + len(letters)
+    if "e" in letters:
+        acts.append(Act(Kind.SHELL, UNKNOWN, start=at, end=stop))
+    if text[at] == "s" and text[stop : stop + 1] == "w":
+        line_end = text.find("\n", stop)
+        line_end = len(text) if line_end < 0 else line_end
+        acts.append(Act(Kind.WRITE, Value(text[stop + 1 : line_end].strip()), start=at, end=line_end))
+        return line_end
+    return stop
+
+
+# ------------------------------------------------------------------------------------------------------------------ SQL
+_COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+_DESTROYS = re.compile(r"(?:DROP|TRUNCATE)\b", re.IGNORECASE)
+_DELETES = re.compile(r"(?:DELETE\s+FROM|UPDATE)\b", re.IGNORECASE)
+_WRITES = re.compile(r"(?:INSERT|UPDATE|DELETE|REPLACE|MERGE|CREATE|ALTER|COPY|LOAD|VACUUM|REINDEX)\b", re.IGNORECASE)
+_ADMINISTERS = re.compile(r"(?:GRANT|REVOKE|CREATE\s+(?:USER|ROLE)|ALTER\s+(?:USER|ROLE|SYSTEM)|SET\s+PASSWORD|SHUTDOWN)\b", re.IGNORECASE)
+_RUNS = re.compile(
+    r"xp_cmdshell|\bTO\s+PROGRAM\b|\bFROM\s+PROGRAM\b|\bsys_exec\b|\bload_extension\b|\bINTO\s+(?:OUT|DUMP)FILE\b|(?:^|\n)\s*(?:\\!|\.shell|\.system|system)\s|\bwritefile\s*\(",
+    re.IGNORECASE,
+)
+
+
+def read_sql(text: str) -> list[Act]:
+    """SQL, statement by statement: destroying (DROP, TRUNCATE, DELETE or UPDATE without WHERE), administering, writing, running."""
+    if len(text) > MAX_CODE:
+        return [Act(Kind.OPAQUE, UNKNOWN, ("statements too long to be read",))]
+    acts: list[Act] = []
+    for statement in _COMMENT.sub(" ", text).split(";"):
+        words = statement.strip()
+        if _RUNS.search(words):
+            acts.append(Act(Kind.DATABASE, Value(words), ("sql", "execute")))
+        action = _action(words)
+        if action:
+            acts.append(Act(Kind.DATABASE, Value(words), ("sql", action)))
+    return acts
+
+
+def _action(statement: str) -> str:
+    if _DESTROYS.match(statement):
+        return "destroy"
+    if _ADMINISTERS.match(statement):
+        return "admin"
+    if _DELETES.match(statement) and not re.search(r"\bWHERE\b", statement, re.IGNORECASE):
+        return "destroy"
+    return "write" if _WRITES.match(statement) else ""
+
+
+def read_nothing(text: str) -> list[Act]:
+    """Languages that only look at their input (jq)."""
+    del text
+    return []
+

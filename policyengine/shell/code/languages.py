@@ -1,0 +1,188 @@
+"""The calls that matter in Perl, Ruby, JavaScript, PHP, Lua, AppleScript and their like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from policyengine.shell.code.acts import Act, Kind
+from policyengine.shell.code.calls import Language, Rule, reader
+
+_SHELL = Rule(Kind.COMMAND)
+_OPEN = Rule(Kind.READ)
+_DELETE = Rule(Kind.DELETE)
+_TREE = Rule(Kind.DELETE_TREE)
+_WRITE = Rule(Kind.WRITE)
+_CONNECT = Rule(Kind.CONNECT)
+_DYNAMIC = Rule(Kind.OPAQUE, ("code is made at run time",))
+_TICKS = Rule(Kind.SHELL)
+
+PERL = Language(
+    {
+        r"(?<![\w$@%.>-])(?:system|exec|qx)\b\s*\(?": _SHELL,
+        r"`[^`]{0,4000}`": _TICKS,
+        r"(?<![\w$@%.>-])(?:sys)?open\b\s*\(?\s*(?:my\s+)?[$*]?\w+\s*,": _OPEN,
+        r"(?<![\w$@%.>-])(?:unlink|rmdir)\b\s*\(?": _DELETE,
+        r"(?<![\w$@%>-])(?:File::Path::)?(?:rmtree|remove_tree)\b\s*\(?": _TREE,
+        r"(?<![\w$@%.>-])(?:rename|move|copy)\b\s*\(": Rule(Kind.WRITE, at=1),
+        r"(?<![\w$@%.>-])chmod\b\s*\(?": Rule(Kind.ATTRIBUTE, ("mode", ""), at=1),
+        r"IO::Socket::INET\w*->new\s*\(\s*(?:PeerAddr\s*=>)?": _CONNECT,
+        r"(?<![\w$@%.>-])connect\s*\(": _CONNECT,
+        r"(?<![\w$@%.>-])LWP::\w+|HTTP::Tiny|LWP::Simple": Rule(Kind.FETCH),
+        r"(?<![\w$@%.>-])eval\b\s*\(?(?!\s*\{)": _DYNAMIC,
+        r"(?<![\w$@%.>-])(?:fork\b(?=[^;{}]{0,40}while)|while\s*\(?1?\)?\s*\{?\s*fork|fork\s+while\s+fork)": Rule(
+            Kind.EXHAUST, ("fork-bomb",)
+        ),
+    },
+    backticks=True,
+)
+
+RUBY = Language(
+    {
+        r"(?<![\w.:])(?:Kernel\.)?(?:system|exec|spawn)\b\s*\(?": _SHELL,
+        r"(?:IO\.popen|Open3\.\w+|PTY\.spawn|Process\.spawn)\s*\(?": _SHELL,
+        r"`[^`]{0,4000}`": _TICKS,
+        r"%x(?=[({\[/])": Rule(Kind.SHELL),
+        r"(?:File|IO)\.(?:open|new)\s*\(?": _OPEN,
+        r"File\.(?:read|readlines|foreach)\s*\(?": _OPEN,
+        r"(?:File|IO)\.(?:write|binwrite)\s*\(?": _WRITE,
+        r"File\.(?:delete|unlink)\s*\(?|FileUtils\.rm(?:_f)?\s*\(?|Dir\.rmdir\s*\(?": _DELETE,
+        r"FileUtils\.(?:rm_r|rm_rf|remove_dir|remove_entry|rmtree)\s*\(?": _TREE,
+        r"FileUtils\.(?:cp|mv|cp_r|install)\s*\(?": Rule(Kind.WRITE, at=1),
+        r"File\.chmod\s*\(?": Rule(Kind.ATTRIBUTE, ("mode", ""), at=1),
+        r"(?:TCPSocket|TCPServer|UDPSocket)\.(?:new|open)\s*\(?": _CONNECT,
+        r"(?:Net::HTTP\.\w+|URI\.open|open-uri)\s*\(?": Rule(Kind.FETCH),
+        r"(?<![\w.])(?:eval|instance_eval|class_eval)\b\s*\(?": _DYNAMIC,
+    },
+)
+
+JAVASCRIPT = Language(
+    {
+        r"\b(?:exec|execSync)\s*\(": Rule(Kind.SHELL),
+        r"\b(?:spawn|spawnSync|execFile|execFileSync|fork)\s*\(": _SHELL,
+        r"\b(?:rm|rmSync|rmdir|rmdirSync|rimraf(?:\.sync)?|removeSync|emptyDirSync)\s*\(": _TREE,
+        r"\b(?:unlink|unlinkSync)\s*\(": _DELETE,
+        r"\b(?:writeFile|writeFileSync|createWriteStream|outputFile\w*|truncateSync|mkdirSync)\s*\(": _WRITE,
+        r"\b(?:appendFile|appendFileSync)\s*\(": Rule(Kind.APPEND),
+        r"\b(?:readFile|readFileSync|createReadStream)\s*\(": Rule(Kind.READ),
+        r"\b(?:copyFile|copyFileSync|rename|renameSync|cpSync)\s*\(": Rule(Kind.WRITE, at=1),
+        r"\b(?:chmod|chmodSync)\s*\(": Rule(Kind.ATTRIBUTE, ("mode", "")),
+        r"\bnet\s*\.\s*(?:connect|createConnection)\s*\(|\.connect\s*\(": _CONNECT,
+        r"\b(?:fetch|https?\s*\.\s*(?:get|request)|axios(?:\.\w+)?)\s*\(": Rule(Kind.FETCH),
+        r"(?<![\w.])(?:eval|Function)\s*\(|\bvm\s*\.\s*run\w*\s*\(": _DYNAMIC,
+    },
+)
+
+PHP = Language(
+    {
+        r"(?<![\w$>])(?:system|exec|shell_exec|passthru|popen|proc_open|pcntl_exec)\s*\(": Rule(Kind.SHELL),
+        r"`[^`]{0,4000}`": _TICKS,
+        r"(?<![\w$>])(?:unlink|rmdir)\s*\(": _DELETE,
+        r"(?<![\w$>])file_put_contents\s*\(": _WRITE,
+        r"(?<![\w$>])fopen\s*\(": _OPEN,
+        r"(?<![\w$>])(?:rename|copy)\s*\(": Rule(Kind.WRITE, at=1),
+        r"(?<![\w$>])chmod\s*\(": Rule(Kind.ATTRIBUTE, ("mode", "")),
+        r"(?<![\w$>])(?:fsockopen|pfsockopen|stream_socket_client|socket_connect)\s*\(": _CONNECT,
+        r"(?<![\w$>])(?:socket_bind|stream_socket_server)\s*\(": Rule(Kind.LISTEN, at=1),
+        r"(?<![\w$>])curl_init\s*\(": Rule(Kind.FETCH),
+        r"(?<![\w$>])(?:eval|assert|create_function)\s*\(": _DYNAMIC,
+    },
+)
+
+LUA = Language(
+    {
+        r"\bos\s*\.\s*execute\s*\(?|\bio\s*\.\s*popen\s*\(?": Rule(Kind.SHELL),
+        r"\bos\s*\.\s*remove\s*\(?": _DELETE,
+        r"\bos\s*\.\s*rename\s*\(": Rule(Kind.WRITE, at=1),
+        r"\bio\s*\.\s*open\s*\(": _OPEN,
+        r"\bio\s*\.\s*output\s*\(": _WRITE,
+        r":\s*connect\s*\(|\bsocket\s*\.\s*(?:connect|tcp)\s*\(": _CONNECT,
+        r"\b(?:load|loadstring|dofile)\s*\(": _DYNAMIC,
+    },
+    interpolates=False,
+)
+
+APPLESCRIPT = Language(
+    {
+        r"\bdo shell script ": Rule(Kind.SHELL),
+        r"\bdo script ": Rule(Kind.SHELL),
+        r"\bdelete (?:every |folder |file |item |POSIX file |\()": Rule(Kind.DELETE),
+        r"\bwith administrator privileges": Rule(Kind.ESCALATE, ("osascript",)),
+        r"\bdisplay dialog\b[^\n]{0,400}\bhidden answer": Rule(Kind.OPAQUE, ("asks a person for a secret",)),
+        r"\brun script ": _DYNAMIC,
+        r"\btell application \"System Events\"": Rule(Kind.OPAQUE, ("acts on other programs",)),
+    },
+    interpolates=False,
+)
+
+GO = Language(
+    {
+        r"\bexec\.Command(?:Context)?\(": _SHELL,
+        r"\bos\.RemoveAll\(": _TREE,
+        r"\bos\.Remove\(": _DELETE,
+        r"\bos\.(?:WriteFile|Create)\(|\bioutil\.WriteFile\(": _WRITE,
+        r"\bnet\.Dial(?:Timeout)?\(\s*\"\w+\"\s*,": _CONNECT,
+        r"\bnet\.Listen\(\s*\"\w+\"\s*,": Rule(Kind.LISTEN),
+        r"\bhttp\.(?:Get|Post|NewRequest)\(": Rule(Kind.FETCH),
+    },
+    interpolates=False,
+)
+
+R = Language(
+    {
+        r"\bsystem2?\s*\(|\bshell\s*\(": Rule(Kind.SHELL),
+        r"\b(?:unlink|file\.remove)\s*\(": Rule(Kind.DELETE_TREE),
+        r"\b(?:writeLines|write\.csv|saveRDS|file\.create)\s*\(": _WRITE,
+        r"\bdownload\.file\s*\(": Rule(Kind.FETCH),
+        r"\beval\s*\(\s*parse": _DYNAMIC,
+    },
+    interpolates=False,
+)
+
+TCL = Language({r"\bexec ": _SHELL, r"\bfile delete ": _DELETE, r"\bsocket ": _CONNECT, r"\beval ": _DYNAMIC}, interpolates=False)
+
+_SCRIPT_TOOLS = {
+    r"\bhost |\bshell |(?:^|\n|\+|:)\s*!": Rule(Kind.OPAQUE, ("starts a shell",)),
+    r"\bsystem\s*\(": Rule(Kind.SHELL),
+    r"\bos\.(?:system|execute|popen)\s*\(": Rule(Kind.SHELL),
+}
+EDITOR = Language(_SCRIPT_TOOLS, interpolates=False)
+
+_read_perl = reader(PERL)
+
+
+def read_perl(text: str) -> list[Act]:
+    """Perl; a connection whose handle becomes a standard stream is driven by its peer."""
+    acts = _read_perl(text)
+    if ("STDIN" in text or "fdopen" in text) and any(act.kind is Kind.CONNECT for act in acts):
+        acts += [act._replace(kind=Kind.DRIVEN) for act in acts if act.kind is Kind.CONNECT]
+    return acts
+
+
+def driven_by_peer(read: Language) -> Callable[[str], list[Act]]:
+    """A reader for languages in which a program started beside an open connection is driven by it."""
+    plain = reader(read)
+
+    def with_peer(text: str) -> list[Act]:
+        acts = plain(text)
+        starts = any(act.kind in (Kind.SHELL, Kind.COMMAND) for act in acts)
+        if starts:
+            acts += [act._replace(kind=Kind.DRIVEN) for act in acts if act.kind in (Kind.CONNECT, Kind.LISTEN)]
+        return acts
+
+    return with_peer
+
+
+READERS: dict[str, Callable[[str], list[Act]]] = {
+    "perl": read_perl,
+    "ruby": driven_by_peer(RUBY),
+    "node": driven_by_peer(JAVASCRIPT),
+    "php": driven_by_peer(PHP),
+    "go": driven_by_peer(GO),
+    "lua": driven_by_peer(LUA),
+    "osascript": reader(APPLESCRIPT),
+    "r": reader(R),
+    "tcl": driven_by_peer(TCL),
+    "vim": reader(EDITOR),
+    "gdb": reader(EDITOR),
+    "ex": reader(EDITOR),
+}
