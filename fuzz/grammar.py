@@ -198,24 +198,29 @@ class _Writer:
             return self._nested(parent)
         if kind in _MARKERS:
             return self._marker(*_MARKERS[kind])
+        if kind in ("NL", "N", "T", "_", "AL", "AC"):
+            return self._space(kind)
+        if kind in _NAMES:
+            return f"{_NAMES[kind]}{self._fresh()}"
+        self.extglob = self.extglob or kind == "EXTGLOB"
+        return self.delimiter if kind == "DELIM" else ""
+
+    def _space(self, kind: str) -> str:
+        """Newlines, terminators and blanks."""
         match kind:
             case "NL":
                 return self.newline()
-            case "N":
-                return self._blank_newline()
-            case "T":
-                return self._blank_newline() if self.choices.below(2) else ("; ", ";", " ;")[self.choices.below(3)]
-            case "AL" | "AC" if self.pending[-1]:
-                return " "  # bash 5.2 itself misreads a here-document that is due before an array's newline
-            case "AL" | "AC":
-                return "\n" if kind == "AL" else f" # it's {self._marker('d', 'd', '')} )\n"
+            case "T" if self.choices.below(2) == 0:
+                return ("; ", ";", " ;")[self.choices.below(3)]
             case "_":
                 return (" ", "  ", "\t", " \\\n", "\\\n ")[self.choices.below(5)]
-            case "DELIM":
-                return self.delimiter
-            case "EXTGLOB":
-                self.extglob = True
-        return "" if kind in ("EXTGLOB", "EG") else f"{_NAMES[kind]}{self._fresh()}"
+            case "AL" | "AC" if self.pending[-1]:
+                return " "  # bash 5.2 itself misreads a here-document that is due before an array's newline
+            case "AL":
+                return "\n"
+            case "AC":
+                return f" # it's {self._marker('d', 'd', '')} )\n"
+        return self._blank_newline()
 
     def _fresh(self) -> int:
         self.number += 1

@@ -18,7 +18,7 @@ MAX_EDITS = 4
 _SPACED = """$( ) $(( )) (( ${ } $' $" $[ ] <<E <<-E <<'E' <<< >( <( && || |& ;; ;& ;;& &> >& 2>&1 [[ ]] == =~ f()
 +( @( a[
     if then else fi do done case in esac for while function time ! select coproc x=( \\\n # \nE\n \r\n"""
-_TOKENS: Final = (
+_TOKENS: Final[tuple[str, ...]] = (
     *"'\"`$\\#;&|<>(){}[]!*?=~\n\t\r ",
     *(token.replace("\\n", "\n").replace("\\r", "\r") for token in _SPACED.split()),
     *(f" {token} " for token in _SPACED.split() if token.isalpha()),

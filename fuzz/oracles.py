@@ -82,7 +82,7 @@ def _missed(case: Case, runs: tuple[Run, Run], commands: tuple[Reported, ...]) -
 
 
 def _without_coproc(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Inside substitutions bash 5.2 reads `coproc m1` back as `coproc COPROC m1` and runs `COPROC` with m1 as argument."""
+    """In substitutions bash 5.2 reads `coproc m1` back as `coproc COPROC m1` and runs `COPROC` with m1 as argument."""
     return words[1:] if words[0] == "COPROC" and len(words) > 1 else words
 
 
