@@ -1,7 +1,8 @@
 """What the shells that may read a text make of it: one row of differences for each dialect.
 
 `bash` is bash 5.2 started without options. `sh` is POSIX sh as dash and busybox read it; `/bin/sh` is bash on other
-machines, so text for an unknown shell is read in more than one dialect by the caller. `zsh` is read as bash, except that
+machines, so text for an unknown shell is read in more than one dialect by the caller. `zsh` is read as bash, except
+that
 what zsh would read dangerously differently is refused.
 """
 
@@ -12,8 +13,10 @@ from typing import NamedTuple
 from policyengine.errors import UsageError
 
 # POSIX 2.4 and bash manual 3.2.2 to 3.2.5, 3.2.6; `in` and `]]` are reserved where a command begins too [bash -n].
-_POSIX_WORDS = frozenset("! { } case do done elif else esac fi for if in then until while".split())
-_BASH_WORDS = _POSIX_WORDS | frozenset("[[ ]] coproc function select time".split())
+_POSIX_WORDS = frozenset(
+    ["!", "{", "}", "case", "do", "done", "elif", "else", "esac", "fi", "for", "if", "in", "then", "until", "while"]
+)
+_BASH_WORDS = _POSIX_WORDS | frozenset(["[[", "]]", "coproc", "function", "select", "time"])
 
 
 class Dialect(NamedTuple):
@@ -26,7 +29,8 @@ class Dialect(NamedTuple):
         arrays: `a=(…)` and `a[i]=…` are assignments.
         process_substitution: `<(…)` and `>(…)` run commands.
         dollar_quotes: `$'…'` and `$"…"` are quotes; otherwise the `$` is a character before a plain quote.
-        wide_redirects: `&>`, `&>>`, `<<<`, `{name}>` and `|&` are operators; otherwise `&>` is a background `&` and a `>`.
+        wide_redirects: `&>`, `&>>`, `<<<`, `{name}>` and `|&` are operators; otherwise `&>` is a background `&` and a
+        `>`.
         equals_expansion: an unquoted word `=name` becomes the path of a program, `>!` and `>&!` are operators (zsh);
             such text is refused, since no node says it.
     """

@@ -45,7 +45,8 @@ _taken_out = re.compile(r"\\[$`\\]").finditer
 _taken_out_in_quotes = re.compile(r"\\[$`\\\"]").finditer
 # `#` asks for a length and `!` for an indirection only before a parameter (bash manual 3.5.3).
 _braced_head = re.compile(
-    r"(#(?=[A-Za-z_0-9]|[@*#?$!-]\})|!(?=[A-Za-z_0-9]|[@*#?$!-]\}))?([A-Za-z_]\w*+|[0-9]++|\$(?![{(\[])|[@*#?!-])", re.ASCII
+    r"(#(?=[A-Za-z_0-9]|[@*#?$!-]\})|!(?=[A-Za-z_0-9]|[@*#?$!-]\}))?([A-Za-z_]\w*+|[0-9]++|\$(?![{(\[])|[@*#?!-])",
+    re.ASCII,
 ).match
 _operator = re.compile(r":[-=?+]|[-=?+]|##?|%%?|/[/#%]?|\^\^?|,,?|~~?|@|:").match
 _all_names = re.compile(r"[*@](?=\})").match
@@ -164,9 +165,7 @@ class Expansions(Cursor):
         self.close("}")
         # Without an operator nothing may follow the name: bash calls it a bad substitution when it runs.
         name = name if operator or not arguments else ""
-        return new(
-            Parameter, (name, prefix, subscript, operator, arguments, start + self.base, self.pos + self.base)
-        )
+        return new(Parameter, (name, prefix, subscript, operator, arguments, start + self.base, self.pos + self.base))
 
     def operator(self, prefix: str) -> str:
         """Go past the operator after a parameter's name; empty if there is none."""
@@ -282,7 +281,8 @@ class Expansions(Cursor):
     def substituted(self) -> Steps[Script]:
         """The commands of a substitution and its `)`.
 
-        Here-documents of the line around wait until it goes on; those inside that have no body yet join them [bash 5.2].
+        Here-documents of the line around wait until it goes on; those inside that have no body yet join them [bash
+        5.2].
         """
         start = self.pos
         waiting, self.pending = self.pending, []

@@ -60,7 +60,7 @@ class Heredocs(Expansions):
 
     def find_end(self, heredoc: Heredoc, closer: str) -> tuple[int, int]:
         """Where the body that begins here ends, and where reading goes on; -1 if its delimiter does not come."""
-        pos, text = self.pos, self.text
+        pos = self.pos
         while pos < self.end:
             line, following = self.logical_line(pos, joined=not heredoc.quoted)
             stripped = line.lstrip("\t") if heredoc.strip_tabs else line

@@ -1,6 +1,7 @@
 """Reading characters: where a text stands, what can be taken in one step, and the first fault.
 
-Nothing here nests: whatever holds a command, a parameter's operand or another text is left to `expansions` and `parser`,
+Nothing here nests: whatever holds a command, a parameter's operand or another text is left to `expansions` and
+`parser`,
 whose productions are generators run by `run`, so that no depth of nesting uses the Python stack.
 
 Every text ends in a NUL (no shell text holds one), so that peeking needs no bounds.
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from policyengine.errors import ParseError
 from policyengine.shell.dialects import Dialect
@@ -32,17 +33,20 @@ T = TypeVar("T")
 Steps: TypeAlias = Generator[Any, Any, T]
 
 END = "\0"
-# Builds a NamedTuple at half the cost of calling its class (measured). Untyped, because joining the types of its fields
-# over this recursive union takes type checkers minutes.
-new: Any = tuple.__new__
+
+
+class _New(Protocol):
+    def __call__(self, kind: type[T], fields: tuple[Any, ...], /) -> T: ...
+
+
+# Builds a NamedTuple at half the cost of calling its class (measured).
+new: _New = tuple.__new__  # type: ignore[assignment]  # typeshed does not relate the class to the result
 
 blanks = re.compile(r"(?:[ \t]|\\\n)*+").match
 comment = re.compile(r"#[^\n\0]*+").match
 # Everything between commands: blanks, newlines, comments, line continuations.
 gap = re.compile(r"(?:[ \t\n]++|\\\n|#[^\n\0]*+)*+").match
-_parameter = re.compile(
-    r"([A-Za-z_]\w*+|[0-9@*#?$!-])|\{([A-Za-z_]\w*+|[0-9]++|[@*#?$!-])\}", re.ASCII
-).match
+_parameter = re.compile(r"([A-Za-z_]\w*+|[0-9@*#?$!-])|\{([A-Za-z_]\w*+|[0-9]++|[@*#?$!-])\}", re.ASCII).match
 _name_tail = re.compile(r"(?:\\\n)++(\w++)", re.ASCII).match
 _single = re.compile(r"'([^'\0]*+)'").match
 _ansi = re.compile(r"\$(?:\\\n)*+'((?:[^'\\\0]++|\\[^\0])*+)'").match
@@ -202,7 +206,7 @@ class Cursor:
                 pos = found.end()
             handler = special(text[pos])
             if handler is None:
-                piece: str | bool | WordPart = False
+                piece: Any = False
                 break
             self.pos = pos
             self.literal_from = begin
@@ -210,21 +214,23 @@ class Cursor:
             if piece.__class__ is bool:
                 break
             if piece.__class__ is str:
-                held += piece  # type: ignore[operator]  # narrowed by class, not by isinstance, for speed
+                held += piece
             else:
                 if held:
                     parts.append(new(Literal, (held, begin + base, pos + base)))
                     held = ""
-                parts.append(piece)  # type: ignore[arg-type]  # as above
+                parts.append(piece)
                 begin = self.pos
             pos = self.pos
         if held:
             parts.append(new(Literal, (held, begin + base, pos + base)))
         self.pos = pos
-        return piece  # type: ignore[return-value]  # as above
+        return piece is True
 
 
-Handler: TypeAlias = Callable[[Cursor, "Mode"], "str | bool | WordPart"]
+# Returns a part, text that is literal (str), True at a construct that nests or False where the place ends. Untyped,
+# because it is told apart by class and not by `isinstance`, for speed.
+Handler: TypeAlias = Callable[[Cursor, "Mode"], Any]
 
 
 class Mode(NamedTuple):
@@ -232,7 +238,8 @@ class Mode(NamedTuple):
 
     Attributes:
         run: matches a run of characters that mean nothing there.
-        special: what to do at others: the handler goes past a piece and returns it (a part, or text that is literal), or
+        special: what to do at others: the handler goes past a piece and returns it (a part, or text that is literal),
+        or
             returns True at a construct that nests. A character in neither ends the place.
         escapes: the characters that a backslash quotes there; None for all.
         quoted: inside double quotes.
@@ -412,7 +419,7 @@ WORD_ENDS = frozenset(" \t\n|&;()<>\0")
 def plain_text(word: Word) -> str | None:
     """The text of a word that is nothing but unquoted characters, as reserved words and names are; else None."""
     parts = word.parts
-    return parts[0].text if len(parts) == 1 and parts[0].__class__ is Literal else None  # type: ignore[union-attr]
+    return parts[0].text if len(parts) == 1 and parts[0].__class__ is Literal else None
 
 
 def run(steps: Steps[T]) -> T:

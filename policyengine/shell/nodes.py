@@ -6,9 +6,11 @@ parsed. Nodes inside backticks carry offsets into the outer text too.
 
     Script      = statements
     Statement   = SimpleCommand | Pipeline | AndOr | Background | Group | Subshell | If | While | For | ArithmeticFor
-                | Select | Case | Condition | ArithmeticCommand | Function | Coprocess          (with redirects where bash has them)
+                | Select | Case | Condition | ArithmeticCommand | Function | Coprocess          (with redirects where
+                bash has them)
     Word        = parts
-    WordPart    = Literal | Escaped | SingleQuoted | DoubleQuoted | Parameter | CommandSubstitution | ProcessSubstitution
+    WordPart    = Literal | Escaped | SingleQuoted | DoubleQuoted | Parameter | CommandSubstitution |
+    ProcessSubstitution
                 | Arithmetic | ExtendedGlob
 
 `walk` visits every node below one, derived from the fields, so no child can be forgotten.
@@ -22,7 +24,9 @@ from typing import NamedTuple, TypeAlias
 
 # --------------------------------------------------------------------------------------------------------------- words
 class Literal(NamedTuple):
-    """Unquoted text exactly as written (line continuations removed): globs, braces and a leading tilde are active in it."""
+    """Unquoted text exactly as written (line continuations removed): globs, braces and a leading tilde are active in
+    it.
+    """
 
     text: str
     start: int
@@ -47,7 +51,9 @@ class SingleQuoted(NamedTuple):
 
 
 class DoubleQuoted(NamedTuple):
-    """`"…"`, or `$"…"` with `localized`. Parts are Literal (inert), Escaped, Parameter, CommandSubstitution, Arithmetic."""
+    """`"…"`, or `$"…"` with `localized`. Parts are Literal (inert), Escaped, Parameter, CommandSubstitution,
+    Arithmetic.
+    """
 
     parts: tuple[WordPart, ...]
     localized: bool
@@ -58,9 +64,12 @@ class DoubleQuoted(NamedTuple):
 class Parameter(NamedTuple):
     """`$name` and every `${…}` (bash manual 3.5.3).
 
-    `name` is the parameter (`x`, `1`, `@`, `#`, `?`, `-`, `$`, `!`, `*`); `subscript` that of an array element; `prefix` is `!`
-    for indirection and name lists, `#` for a length, else empty. `op` is the operator after the name (empty if none): `:-`
-    `-` `:=` `=` `:?` `?` `:+` `+` `:` (substring) `#` `##` `%` `%%` `/` `//` `/#` `/%` `^` `^^` `,` `,,` `@` (transformation; the
+    `name` is the parameter (`x`, `1`, `@`, `#`, `?`, `-`, `$`, `!`, `*`); `subscript` that of an array element;
+    `prefix` is `!`
+    for indirection and name lists, `#` for a length, else empty. `op` is the operator after the name (empty if none):
+    `:-`
+    `-` `:=` `=` `:?` `?` `:+` `+` `:` (substring) `#` `##` `%` `%%` `/` `//` `/#` `/%` `^` `^^` `,` `,,` `@`
+    (transformation; the
     letter is the argument) and `*`/`@` after a `!` prefix (names). `arguments` are its operand words: one, or two for a
     substring's offset and length and for pattern and replacement.
     """
@@ -75,7 +84,9 @@ class Parameter(NamedTuple):
 
 
 class CommandSubstitution(NamedTuple):
-    """`$(…)`, backticks (`backtick`), or `${ …; }` / `${| …; }`. `body` is Unread where bash defers a fault to run time."""
+    """`$(…)`, backticks (`backtick`), or `${ …; }` / `${| …; }`. `body` is Unread where bash defers a fault to run
+    time.
+    """
 
     body: Script | Unread
     backtick: bool
@@ -101,7 +112,9 @@ class Arithmetic(NamedTuple):
 
 
 class ExtendedGlob(NamedTuple):
-    """`?(…)` `*(…)` `+(…)` `@(…)` `!(…)`; `op` is the first character. Substitutions inside it are parts of `pattern`."""
+    """`?(…)` `*(…)` `+(…)` `@(…)` `!(…)`; `op` is the first character. Substitutions inside it are parts of
+    `pattern`.
+    """
 
     op: str
     pattern: Word
@@ -146,7 +159,8 @@ class Unread(NamedTuple):
     end: int
 
 
-# ------------------------------------------------------------------------------------------------ commands and their parts
+# ------------------------------------------------------------------------------------------------ commands and their
+# parts
 class ArrayElement(NamedTuple):
     """One element of `a=( … )`: `[subscript]=value` or a plain value."""
 
@@ -179,7 +193,8 @@ class Heredoc:
 
     Attributes:
         delimiter: the line that ends it, quotes removed.
-        quoted: the delimiter was quoted, so that the body is data: one SingleQuoted part. Else `body` is one DoubleQuoted
+        quoted: the delimiter was quoted, so that the body is data: one SingleQuoted part. Else `body` is one
+        DoubleQuoted
             part with the expansions in it.
         strip_tabs: `<<-`: leading tabs are taken away (and are not in `body`).
         body: the text.
@@ -189,7 +204,7 @@ class Heredoc:
 
     __slots__ = _fields = __match_args__ = ("delimiter", "quoted", "strip_tabs", "body", "terminated", "start", "end")
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  one for each field, as a NamedTuple has
         self, delimiter: str, quoted: bool, strip_tabs: bool, body: Word, terminated: bool, start: int, end: int
     ) -> None:
         self.delimiter = delimiter
@@ -214,8 +229,10 @@ class Heredoc:
 
 
 class Redirect(NamedTuple):
-    """`[fd]op target`. `op` is `<` `>` `>>` `>|` `<>` `<&` `>&` `&>` `&>>` `<<` `<<-` `<<<`; `fd` the number as written, `{name}`
-    or None. For here-documents `target` is the delimiter word and `heredoc` the body."""
+    """`[fd]op target`. `op` is `<` `>` `>>` `>|` `<>` `<&` `>&` `&>` `&>>` `<<` `<<-` `<<<`; `fd` the number as
+    written, `{name}`
+    or None. For here-documents `target` is the delimiter word and `heredoc` the body.
+    """
 
     op: str
     fd: str | None
@@ -435,7 +452,8 @@ class Script(NamedTuple):
     def commands(self) -> Iterator[SimpleCommand]:
         """Every simple command, nested ones included, ordered by where it starts.
 
-        Function bodies and substitutions inside heredocs, arithmetic, subscripts and `[[ ]]` are included; `[[`, `((`, alias
+        Function bodies and substitutions inside heredocs, arithmetic, subscripts and `[[ ]]` are included; `[[`, `((`,
+        alias
         expansions and the strings of `eval` are not.
         """
         found = [node for node in walk(self) if isinstance(node, SimpleCommand)]
@@ -453,7 +471,7 @@ def walk(node: Node) -> Iterator[Node]:
     pending: list[object] = [node]
     while pending:
         current = pending.pop()
-        children: tuple[object, ...] = tuple(current)  # type: ignore[call-overload]  # only nodes and tuples get here
+        children: tuple[object, ...] = tuple(current)  # type: ignore[arg-type]  # only nodes and tuples get here
         if hasattr(current, "_fields"):  # plain tuples hold children and have no fields
             yield current  # type: ignore[misc]  # everything with fields in a tree is a Node
         pending.extend(child for child in reversed(children) if isinstance(child, _HOLDERS))

@@ -1,6 +1,7 @@
 """Where the characters of an unescaped text stood in the text around it.
 
-The inside of backticks and of `<<-` here-documents is read after characters were taken out of it. `Offsets` stands where
+The inside of backticks and of `<<-` here-documents is read after characters were taken out of it. `Offsets` stands
+where
 the reader otherwise has an integer shift, so that `position + shift` gives a place in the outermost text either way.
 """
 

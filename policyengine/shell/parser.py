@@ -7,7 +7,8 @@
     command     = simple | compound redirect* | function | coproc
     simple      = (assignment | redirect)* (word | redirect)*
 
-Reserved words count only where a command begins, assignments only before a command's first word; aliases are not expanded.
+Reserved words count only where a command begins, assignments only before a command's first word; aliases are not
+expanded.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from typing import Any, TypeVar
 
 from policyengine.shell.heredocs import Heredocs
 from policyengine.shell.lexer import (
-    SUBSCRIPT,
     END,
+    EXPRESSION_OF_FOR,
     PARENTHESISED,
     PATTERN,
     REGEX,
+    SUBSCRIPT,
     WORD,
     WORD_ENDS,
-    EXPRESSION_OF_FOR,
     Steps,
     blanks,
     new,
@@ -46,7 +47,6 @@ from policyengine.shell.nodes import (
     For,
     Function,
     Group,
-    Heredoc,
     If,
     IfBranch,
     Literal,
@@ -64,7 +64,8 @@ from policyengine.shell.nodes import (
 )
 from policyengine.shell.offsets import Shift
 
-# What is a word or redirection at once: 1 plain, 2 single quoted, 3 double quoted without expansions, 4-6 a redirection.
+# What is a word or redirection at once: 1 plain, 2 single quoted, 3 double quoted without expansions, 4-6 a
+# redirection.
 _quick = re.compile(
     r"""[ \t]*+(?:
       ((?!\#)[^ \t\n|&;()<>"'`$\\\0]++)(?=[ \t\n|&;)\0])
@@ -92,9 +93,7 @@ _connector = re.compile(r"&(?:\\\n)*+&|\|(?:\\\n)*+\|").match
 _pipe = re.compile(r"\|(?!(?:\\\n)*+\|)(?:\\\n)*+(&)?").match
 _OPERATORS = ("&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", ">>", ">&", ">|")
 _redirect = re.compile(
-    r"([0-9]++|\{[A-Za-z_]\w*+(?:\[[^]\n]*+\])?\})?((?:\\\n)*+(?:"
-    + _one_of(" ".join(_OPERATORS))
-    + r"|[<>](?!\()))",
+    r"([0-9]++|\{[A-Za-z_]\w*+(?:\[[^]\n]*+\])?\})?((?:\\\n)*+(?:" + _one_of(" ".join(_OPERATORS)) + r"|[<>](?!\()))",
     re.ASCII,
 ).match
 _assignment = re.compile(r"([A-Za-z_]\w*+)(?:(\+?=)|\[)", re.ASCII).match
@@ -104,8 +103,8 @@ _number_before_redirect = re.compile(r"[0-9]++[<>](?!\()").match
 _compound_start = re.compile(r"\(|" + _one_of("{ if while until for select case [[") + _BREAK).match
 _condition_operator = re.compile(r"&&|\|\||[|&;()<>]").match
 _unary = re.compile(r"-[A-Za-z]").fullmatch
-_BINARY = frozenset("= == != =~ -eq -ne -lt -le -gt -ge -nt -ot -ef".split())
-_DECLARATIONS = frozenset("alias declare eval export let local readonly typeset".split())
+_BINARY = frozenset(["=", "==", "!=", "=~", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"])
+_DECLARATIONS = frozenset(["alias", "declare", "eval", "export", "let", "local", "readonly", "typeset"])
 
 
 class Parser(Heredocs):
@@ -220,7 +219,9 @@ class Parser(Heredocs):
         return (yield from self.simple())
 
     def plain_word(self) -> str:
-        """The word that stands here, where it is nothing but unquoted characters, else empty; `word_end` is behind it."""
+        """The word that stands here, where it is nothing but unquoted characters, else empty; `word_end` is behind
+        it.
+        """
         found = _first_word(self.text, self.pos)
         if found is None:
             return ""
@@ -320,7 +321,8 @@ class Parser(Heredocs):
         """What stands for a command that is missing, in a tolerant reading."""
         return SimpleCommand((), (), (), self.pos + self.base, self.pos + self.base)
 
-    # -------------------------------------------------------------------------------------- redirections and assignments
+    # -------------------------------------------------------------------------------------- redirections and
+    # assignments
     def at_redirect(self) -> bool:
         """Whether a redirection begins here."""
         found = _redirect(self.text, self.pos) if self.text[self.pos] in _REDIRECT_STARTS else None
@@ -376,9 +378,7 @@ class Parser(Heredocs):
         if self.at_word():
             value = yield from self.word()
         append = operator == "+="
-        return new(
-            Assignment, (found[1], subscript, append, value, elements, start + base, self.pos + base)
-        )
+        return new(Assignment, (found[1], subscript, append, value, elements, start + base, self.pos + base))
 
     def equals(self) -> str:
         """Go past `=` or `+=`; empty if neither stands here."""
@@ -639,7 +639,7 @@ class Parser(Heredocs):
         return new(CaseArm, (patterns, body, terminator, start + self.base, self.pos + self.base))
 
     def patterns(self) -> Steps[tuple[Word, ...]]:
-        """pattern ('|' pattern)* ')' ."""
+        """Pattern ('|' pattern)* ')' ."""
         found: list[Word] = []
         while not found or self.text[self.pos] == "|":
             self.pos += bool(found)
@@ -657,7 +657,9 @@ class Parser(Heredocs):
 
     # ------------------------------------------------------------------------------------------------------- conditions
     def condition(self) -> Steps[Statement]:
-        """condition: '[[' (word | operator)* ']]' ; bash reports a wrong order of them and goes on, so it is not a fault."""
+        """condition: '[[' (word | operator)* ']]' ; bash reports a wrong order of them and goes on, so it is not a
+        fault.
+        """
         start = self.pos
         self.pos = self.word_end
         words: list[Word] = []
@@ -792,13 +794,11 @@ def _quick_quoted(found: re.Match[str], kind: int, base: Shift) -> Word:
 
 
 def _declares(command: Word, parts: list[WordPart]) -> bool:
-    """Whether this is a command whose arguments may be arrays, and `parts` the beginning of one (`name=` before `(`)."""
+    """Whether this is a command whose arguments may be arrays, and `parts` the beginning of one (`name=` before
+    `(`).
+    """
     last = parts[-1] if len(parts) == 1 else None
-    return (
-        isinstance(last, Literal)
-        and plain_text(command) in _DECLARATIONS
-        and _array_argument(last.text) is not None
-    )
+    return isinstance(last, Literal) and plain_text(command) in _DECLARATIONS and _array_argument(last.text) is not None
 
 
 def _place(word: Word, operand: int, operators: list[str], words: list[Word]) -> int:

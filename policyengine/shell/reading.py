@@ -17,7 +17,8 @@ class Reading(NamedTuple):
     """What was read of a text.
 
     Attributes:
-        script: everything before the fault, with the constructs that it left open ending there; all of the text if none.
+        script: everything before the fault, with the constructs that it left open ending there; all of the text if
+        none.
         fault: why reading ended, or None.
         limited: it ended because of `max_depth`, `max_nodes` or another limit, not because of what the text says.
     """
@@ -30,7 +31,8 @@ class Reading(NamedTuple):
 def parse(text: str, dialect: str = "bash", extglob: bool = False) -> Script:
     """The syntax tree of shell text.
 
-    Agrees with `bash -n` on what is valid; faults that bash finds only when it runs are Unread nodes. Linear in the text.
+    Agrees with `bash -n` on what is valid; faults that bash finds only when it runs are Unread nodes. Linear in the
+    text.
 
     Args:
         text: any string.

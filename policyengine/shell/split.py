@@ -67,7 +67,9 @@ class _Splitter:
         self.valid = True
         self.heredocs = True
         self.condition = False
-        self.parser = Parser(text.replace(END, "\x01"), 0, DIALECTS["bash"], False, Budget(_MAX_DEPTH, None), strict=True)
+        self.parser = Parser(
+            text.replace(END, "\x01"), 0, DIALECTS["bash"], False, Budget(_MAX_DEPTH, None), strict=True
+        )
 
     def step(self) -> None:
         """Go past one token."""

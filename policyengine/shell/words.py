@@ -39,7 +39,9 @@ def _quoted_text(part: object) -> str | None:
 
 
 def is_active(unquoted: str) -> bool:
-    """Whether bash would expand this unquoted text of a word (globs, braces, tilde); quoted parts stand as NUL in it."""
+    """Whether bash would expand this unquoted text of a word (globs, braces, tilde); quoted parts stand as NUL in
+    it.
+    """
     return has_glob(unquoted) or has_tilde(unquoted) or has_braces(unquoted)
 
 
