@@ -242,8 +242,11 @@ class Package(NamedTuple):
 
 
 class VersionControl(NamedTuple):
-    """A repository changes. `action` is record|discard|rewrite|clean|switch|merge|fetch|clone|push|force-push|delete-remote|
-    config|hook|remote|tag|branch|delete-branch|stash|submodule|review|release|…; `target` is a ref, remote or key."""
+    """A repository changes; `target` is a ref, remote or key.
+
+    `action` is record|discard|rewrite|clean|switch|merge|fetch|clone|push|force-push|delete-remote|config|hook|remote|tag|
+    branch|delete-branch|drop|stash|submodule|maintain|review|release|…
+    """
 
     system: str
     action: str

@@ -219,6 +219,8 @@ class Program:
             self.options = {**outer.options, **self.options}
         self.style: str = compiled.get("y", outer.style if outer else "gnu")
         self.bundles = self.style in ("gnu", "posix")
+        if self.bundles:
+            self.options.setdefault("--help", FLAG)  # every program and subcommand that reads options this way has it
         self.posix, self.keyvalue = self.style == "posix", self.style == "keyvalue"
         self.opens = self.style not in NO_OPTIONS
         switches = compiled.get("c", "")

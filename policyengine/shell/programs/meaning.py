@@ -11,7 +11,7 @@ from policyengine.shell.programs.grammar import Condition, Elements, Glob, Opera
 from policyengine.shell.programs.reading import Draft, Reading, Tail, Use
 from policyengine.shell.programs.roles import roles_of
 from policyengine.shell.programs.templates import Found, drafts_of, values_of
-from policyengine.shell.programs.vocabulary import EFFECTLESS_ROLES, is_role
+from policyengine.shell.programs.vocabulary import BELOW, EFFECTLESS_ROLES, is_role
 from policyengine.shell.values import Value
 
 BARE = "bare"  # set while the overlays of a program are tried that was given no subcommand
@@ -101,8 +101,15 @@ def _laid_out(scan: Scanned, elements: Elements) -> list[Use]:
 
 
 def _renamed(scan: Scanned, uses: list[Use], renamed: Mapping[str, str]) -> list[Use]:
-    uses = [use._replace(role=renamed[use.role]) if use.role in renamed else use for use in uses]
+    uses = [_below(use._replace(role=renamed[use.role])) if use.role in renamed else use for use in uses]
     return _decided(scan, [use for use in uses if use.role not in EFFECTLESS_ROLES])
+
+
+def _below(use: Use) -> Use:
+    if not use.role.startswith(BELOW):
+        return use
+    value = use.value._replace(text=f"{use.value.text.rstrip('/')}/", exact=False)
+    return use._replace(role=use.role.removeprefix(BELOW), value=value)
 
 
 def _decided(scan: Scanned, uses: list[Use]) -> list[Use]:

@@ -10,6 +10,7 @@ ATTRIBUTE_ROLES = frozenset(f"attr-{name}" for name in ("mode", "owner", "acl", 
 CODE_ROLES = frozenset({"command", "module", "shell", "bang-shell", "hole"})
 NAME_ROLES = frozenset({"assign", "env-name", "user", "package", "peer"})
 PLAIN_ROLES = PATH_ROLES | HOST_ROLES | ATTRIBUTE_ROLES | CODE_ROLES | NAME_ROLES | EFFECTLESS_ROLES
+BELOW = "below-"  # before a role of a path: of some path below it, which is not known
 LANGUAGE_ROLES = ("code:", "script:")  # followed by a language
 TAIL_ROLES = frozenset({"command", "module"})
 REFERENCE_ROLES = frozenset({"user", "package", "host", "peer", "url"})  # `$user` …
@@ -22,7 +23,7 @@ AUTOMATIC_FLAGS = frozenset({"dashdash", "bare"})  # set by `--` and by a missin
 
 def is_role(name: str) -> bool:
     """Whether a role of the README has this name."""
-    return name in PLAIN_ROLES or is_language_role(name)
+    return name.removeprefix(BELOW) in PLAIN_ROLES or is_language_role(name)
 
 
 def is_language_role(name: str) -> bool:
