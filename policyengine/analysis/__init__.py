@@ -1,7 +1,7 @@
 """From a request to facts: what would this call do? Pure, no verdicts, total.
 
-A tool's description says what its arguments are; shell text goes to the interpreter, paths and URLs become effects. What
-nobody described is Opaque(program), an argument that nobody described Opaque(option).
+A tool's description says what its arguments are; shell text goes to the interpreter, paths and URLs become effects.
+What nobody described is Opaque(program), an argument that nobody described Opaque(option).
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def _items(analysis: Analysis, meaning: Argument, items: Sequence[Frozen]) -> No
 
 
 def _texts(analysis: Analysis, name: str, role: str, value: Frozen) -> Iterator[str]:
-    """The texts of an argument: one, or for paths and URLs a list of them. Anything else is no argument of this kind."""
+    """The texts of an argument: one, or for paths and URLs a list of them. Anything else is no such argument."""
     if role == "data" or role in _PASSIVE:
         return
     if role == "words":
@@ -150,7 +150,7 @@ def _text_in(role: str, arguments: Arguments, given: Given) -> str | None:
     return None
 
 
-# -------------------------------------------------------------------------------------------------------------------- code
+# ----------------------------------------------------------------------------------------------------------------- code
 def _shell(analysis: Analysis, text: str, arguments: Arguments, given: Given) -> None:
     del arguments, given
     facts = interpret(text, analysis.situation, analysis.programs)
@@ -181,7 +181,7 @@ _LANGUAGES = {
 }
 
 
-# ------------------------------------------------------------------------------------------------------------------- files
+# ---------------------------------------------------------------------------------------------------------------- files
 def _read(analysis: Analysis, text: str, arguments: Arguments, given: Given) -> None:
     del arguments, given
     analysis.effects.append(FileRead(analysis.path(text).path, span=(0, len(text)), origin=analysis.origin))
@@ -266,7 +266,7 @@ def _patch(analysis: Analysis, text: str, arguments: Arguments, given: Given) ->
             analysis.written[path.path] = WrittenFile(path.path, None)
 
 
-# ----------------------------------------------------------------------------------------------------------------- network
+# -------------------------------------------------------------------------------------------------------------- network
 def _url(analysis: Analysis, text: str, arguments: Arguments, given: Given) -> None:
     url = split_url(text)
     span = (0, len(text))

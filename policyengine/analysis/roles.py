@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 ROLES = frozenset({
-    "shell", "words", "code", "language", "read", "search", "stat", "write", "append", "edit", "delete", "move", "chdir", "content",
-    "old", "new", "patch", "url", "host", "method", "body", "upload", "data", "job",
+    "shell", "words", "code", "language", "read", "search", "stat", "write", "append", "edit", "delete", "move",
+    "chdir", "content", "old", "new", "patch", "url", "host", "method", "body", "upload", "data", "job",
 })  # fmt: skip

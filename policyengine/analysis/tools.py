@@ -1,4 +1,4 @@
-"""What a runtime's tools mean: a tool's arguments by role, compiled from `rules/tools.yaml`, which states the format."""
+"""What a runtime's tools mean: their arguments by role, compiled from `rules/tools.yaml`, which states the format."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Compiled: TypeAlias = Mapping[str, Any]  # plain data out of a bundle, whose sha
 
 
 class Argument(NamedTuple):
-    """One argument: its role, what is taken where it is absent, and the role of its items' keys where it is a list of objects."""
+    """One argument: its role, its default, and the roles of its items' keys where it is a list of objects."""
 
     role: str
     default: str | None = None

@@ -80,7 +80,7 @@ def home_of(user: str, platform: str) -> str:
 def tilde(prefix: str, home: str | None, cwd: Place, platform: str) -> str | None:
     """What `~`, `~user` or `~+` stands for (bash manual 3.5.2), or None where that is not known.
 
-    `prefix` is the text from the tilde up to the first slash. What is no login name is returned unchanged, as bash does.
+    `prefix` is the text from the tilde up to the first slash. What is no login name is returned as it is.
     """
     name = prefix[1:]
     if not name:

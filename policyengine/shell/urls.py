@@ -48,7 +48,7 @@ def split_host(text: str) -> tuple[str, str]:
 
 
 def split_remote(text: str) -> tuple[str, str] | None:
-    """`[user@]host:path` as host and path, or None for a local path (a slash before the colon makes it local: scp(1))."""
+    """`[user@]host:path` as host and path, or None for a local path (a slash before the colon makes it so: scp(1))."""
     found = _REMOTE(text)
     return (found[1].strip("[]").lower(), text[found.end() :]) if found else None
 

@@ -23,8 +23,8 @@ _READERS: dict[str, Callable[[str], list[Act]]] = {
 }
 
 
-def read_code(language: str, text: str, exact: bool) -> list[Act]:
-    """What the code does. Of code that is not fully known (`exact` false) only the known beginning is read."""
+def read_code(language: str, text: str) -> list[Act]:
+    """What the code does, as far as its text goes."""
     reader = _READERS.get(language)
     if reader is None:
         return [Act(Kind.OPAQUE, Value(text), (f"code in `{language}` is not read",), end=len(text))]

@@ -1,4 +1,4 @@
-"""What code in another language does, as far as a reader understood it: acts, which the interpreter turns into effects."""
+"""What code in another language does, as far as it was understood: acts, which the interpreter turns into effects."""
 
 from __future__ import annotations
 

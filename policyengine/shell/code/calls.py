@@ -1,7 +1,8 @@
-"""Languages whose code is not parsed: the calls that start programs, touch files or open connections, found in the text.
+"""Languages whose code is not parsed: the calls that start programs, touch files or open connections.
 
-A call with a constant argument gives its act, one with anything else the act with an unknown value. Code that makes code at
-run time is Opaque; text processing is nothing. Comments and strings are not told apart: what only looks like a call counts.
+A call with a constant argument gives its act, one with anything else the act with an unknown value. Code that makes
+code at run time is Opaque; text processing is nothing. Comments and strings are not told apart: what looks like a call
+counts.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from policyengine.shell.values import UNKNOWN, Value
 
 MAX_CODE = 64 * 1024
 MAX_ACTS = 500
-_STRING = re.compile(r"""\s*(?:"((?:[^"\\]|\\.){0,4000})"|'((?:[^'\\]|\\.){0,4000})'|`((?:[^`\\]|\\.){0,4000})`)""", re.DOTALL)
+_STRING = re.compile(
+    r"""\s*(?:"((?:[^"\\]|\\.){0,4000})"|'((?:[^'\\]|\\.){0,4000})'|`((?:[^`\\]|\\.){0,4000})`)""", re.DOTALL
+)
 _QUOTE_LIKE = re.compile(r"\s*q[qwx]?\s*(?:\{([^}]{0,4000})\}|\(([^)]{0,4000})\)|\[([^\]]{0,4000})\]|/([^/]{0,4000})/)")
 _NUMBER = re.compile(r"\s*(\d{1,9})")
 _COMMA = re.compile(r"\s*(?:,|=>)")
@@ -129,7 +132,7 @@ def _unescaped(inner: str) -> Value:
     return Value(text)
 
 
-# ------------------------------------------------------------------------------------------------------- argument shapes
+# ------------------------------------------------------------------------------------------------------ argument shapes
 def _command(act: Act, arguments: list[Value]) -> list[Act]:
     """A program and its arguments; one text alone goes to a shell."""
     if not arguments:

@@ -13,7 +13,12 @@ MAX_CODE = 64 * 1024
 _AWK = Language({r"\bsystem\s*\(": Rule(Kind.SHELL)}, interpolates=False)
 _read_calls = reader(_AWK)
 _LITERAL = r'"((?:[^"\\\n]|\\.){0,2000})"'
-_PIPED = re.compile(_LITERAL + r"\s*\|&?\s*getline|\|&?\s*" + _LITERAL + r"|(\w+)\s*\|&?\s*getline|\bprintf?\b[^;{}\n|]{0,400}\|&?\s*(\w+)")
+_PIPED = re.compile(
+    _LITERAL
+    + r"\s*\|&?\s*getline|\|&?\s*"
+    + _LITERAL
+    + r"|(\w+)\s*\|&?\s*getline|\bprintf?\b[^;{}\n|]{0,400}\|&?\s*(\w+)"
+)
 _REDIRECTED = re.compile(r"\bprintf?\b[^;{}\n>]{0,400}(>>?)\s*(?:" + _LITERAL + r"|(\w[\w.]*|\())")
 _NETWORK = re.compile(r"/inet[46]?/(?:tcp|udp)/[^/\"]*/([^/\"]*)/([^/\"]*)")
 
@@ -51,7 +56,9 @@ def _redirected(found: re.Match[str]) -> list[Act]:
 
 
 # ------------------------------------------------------------------------------------------------------------------ sed
-_ADDRESS = re.compile(r"\s*(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*+/[IM]*|\\(.)(?:(?!\1)[^\n])*+\1[IM]*)?(?:\s*,\s*(?:[+~]?\d+|\$|/(?:[^/\\\n]|\\.)*+/[IM]*))?\s*!?\s*")
+_ADDRESS = re.compile(
+    r"\s*(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*+/[IM]*|\\(.)(?:(?!\1)[^\n])*+\1[IM]*)?(?:\s*,\s*(?:[+~]?\d+|\$|/(?:[^/\\\n]|\\.)*+/[IM]*))?\s*!?\s*"
+)
 _FLAGS = re.compile(r"[gpiImM0-9e]*")
 
 
@@ -86,7 +93,9 @@ def _command(text: str, at: int, acts: list[Act]) -> int:
         return line_end
     if letter == "e":
         command = rest.strip()
-        acts.append(Act(Kind.SHELL, Value(command) if command and command[0] not in ";}" else UNKNOWN, start=at, end=line_end))
+        acts.append(
+            Act(Kind.SHELL, Value(command) if command and command[0] not in ";}" else UNKNOWN, start=at, end=line_end)
+        )
         return line_end
     if letter in ("a", "i", "c", "#", ":", "b", "t", "T", "F") and letter:
         stop = line_end if letter in "aic#" else next((i for i in range(at, line_end) if text[i] in ";}"), line_end)
@@ -119,7 +128,9 @@ _COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 _DESTROYS = re.compile(r"(?:DROP|TRUNCATE)\b", re.IGNORECASE)
 _DELETES = re.compile(r"(?:DELETE\s+FROM|UPDATE)\b", re.IGNORECASE)
 _WRITES = re.compile(r"(?:INSERT|UPDATE|DELETE|REPLACE|MERGE|CREATE|ALTER|COPY|LOAD|VACUUM|REINDEX)\b", re.IGNORECASE)
-_ADMINISTERS = re.compile(r"(?:GRANT|REVOKE|CREATE\s+(?:USER|ROLE)|ALTER\s+(?:USER|ROLE|SYSTEM)|SET\s+PASSWORD|SHUTDOWN)\b", re.IGNORECASE)
+_ADMINISTERS = re.compile(
+    r"(?:GRANT|REVOKE|CREATE\s+(?:USER|ROLE)|ALTER\s+(?:USER|ROLE|SYSTEM)|SET\s+PASSWORD|SHUTDOWN)\b", re.IGNORECASE
+)
 _RUNS = re.compile(
     r"xp_cmdshell|\bTO\s+PROGRAM\b|\bFROM\s+PROGRAM\b|\bsys_exec\b|\bload_extension\b|\bINTO\s+(?:OUT|DUMP)FILE\b|(?:^|\n)\s*(?:\\!|\.shell|\.system|system)\s|\bwritefile\s*\(",
     re.IGNORECASE,
@@ -127,7 +138,7 @@ _RUNS = re.compile(
 
 
 def read_sql(text: str) -> list[Act]:
-    """SQL, statement by statement: destroying (DROP, TRUNCATE, DELETE or UPDATE without WHERE), administering, writing, running."""
+    """SQL by statements: destroying (DROP, TRUNCATE, DELETE or UPDATE without WHERE), administering, writing."""
     if len(text) > MAX_CODE:
         return [Act(Kind.OPAQUE, UNKNOWN, ("statements too long to be read",))]
     acts: list[Act] = []
@@ -155,4 +166,3 @@ def read_nothing(text: str) -> list[Act]:
     """Languages that only look at their input (jq)."""
     del text
     return []
-

@@ -138,7 +138,9 @@ R = Language(
     interpolates=False,
 )
 
-TCL = Language({r"\bexec ": _SHELL, r"\bfile delete ": _DELETE, r"\bsocket ": _CONNECT, r"\beval ": _DYNAMIC}, interpolates=False)
+TCL = Language(
+    {r"\bexec ": _SHELL, r"\bfile delete ": _DELETE, r"\bsocket ": _CONNECT, r"\beval ": _DYNAMIC}, interpolates=False
+)
 
 _SCRIPT_TOOLS = {
     r"\bhost |\bshell |(?:^|\n|\+|:)\s*!": Rule(Kind.OPAQUE, ("starts a shell",)),

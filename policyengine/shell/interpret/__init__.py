@@ -1,6 +1,6 @@
 """What a shell text would do: abstract interpretation of its syntax tree (design section 5). Pure, total, bounded.
 
-Nothing is executed and no file is looked at. What the text does not determine is marked unknown or Opaque, never guessed.
+Nothing is executed, no file is looked at. What the text does not determine is marked unknown or Opaque, never guessed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from policyengine.effects import Cause, Effect, Facts, Opaque, WrittenFile
 from policyengine.shell.interpret.commands import called, words
-from policyengine.shell.interpret.evaluate import evaluate
+from policyengine.shell.interpret.evaluate import Code, evaluate
 from policyengine.shell.interpret.machine import MAX_BYTES, Limit, Machine, Situation
 from policyengine.shell.interpret.statements import body
 from policyengine.shell.interpret.syntax import tolerant
@@ -55,14 +55,14 @@ def interpret_code(language: str, text: str, situation: Situation, programs: Pro
         return Facts((Opaque(Cause.LIMIT, f"more than {MAX_BYTES} bytes of code", span=(0, len(text))),))
     machine = Machine(text, situation, programs, _RUNNER)
     try:
-        evaluate(machine, language, Value(text, span=(0, len(text))), "argument", language)
+        evaluate(machine, Code(language, Value(text, span=(0, len(text))), "argument", language))
     except (Limit, RecursionError) as limit:
         machine.effects.append(Opaque(Cause.LIMIT, str(limit), span=(0, len(text))))
     return _facts(machine)
 
 
 def _uncalled(machine: Machine) -> None:
-    """Functions that are defined and not called may be by something later: their bodies count, with unknown arguments."""
+    """Functions that are defined and not called here may be called later: their bodies count."""
     definitions = [(key[:-2], value) for key, value in machine.cells.items() if key.endswith("()") and value]
     for name, versions in definitions:
         if name not in machine.called:

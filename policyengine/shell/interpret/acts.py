@@ -47,10 +47,10 @@ def carried(acts: Sequence[Act]) -> Taints:
 
 
 def _shell(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
-    from policyengine.shell.interpret.evaluate import evaluate  # noqa: PLC0415  code runs shells, shells run code
+    from policyengine.shell.interpret.evaluate import Code, evaluate  # noqa: PLC0415  code runs shells, shells run code
 
     del span
-    evaluate(machine, "sh", act.value, "argument", origin)
+    evaluate(machine, Code("sh", act.value, "argument", origin))
 
 
 def _command(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
@@ -68,7 +68,7 @@ def _code(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
         machine.opaque(Cause.CODE, "code is put together at run time", span, origin)
         return
     machine.deeper()
-    perform(machine, read_code(language, value.text, True), value, origin)
+    perform(machine, read_code(language, value.text), value, origin)
     machine.depth -= 1
 
 
@@ -111,8 +111,8 @@ def _connect(machine: Machine, act: Act, span: Span | None, origin: str) -> None
     host = split_host(act.value.text)[0]
     machine.effects.append(
         Connect(
-            host, port, "", "", not act.value.exact, act.kind is Kind.LISTEN, act.kind is Kind.DRIVEN, machine.where, span,
-            origin,
+            host, port, "", "", not act.value.exact, act.kind is Kind.LISTEN, act.kind is Kind.DRIVEN, machine.where,
+            span, origin,
         )
     )  # fmt: skip
 
@@ -127,8 +127,8 @@ def _fetch(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
     if act.kind is Kind.SEND:
         machine.effects.append(
             Transfer(
-                host, "", act.value.text, not act.value.exact, act.value.taint | machine.stdin.taint, machine.where, span,
-                origin,
+                host, "", act.value.text, not act.value.exact, act.value.taint | machine.stdin.taint, machine.where,
+                span, origin,
             )
         )  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Arithmetic over constants (bash manual 6.5): what can be computed is, the rest is an unknown number.
 
-Assignments inside an expression make their variables unknown. A variable whose text holds a substitution in a subscript is
-run by bash when it is evaluated; such a text is Opaque.
+Assignments inside an expression make their variables unknown. A variable whose text holds a substitution in a subscript
+is run by bash when it is evaluated; such a text is Opaque.
 """
 
 from __future__ import annotations
@@ -99,31 +99,31 @@ class _Reader:
         self.depth += 1
         if self.depth > MAX_TOKENS // 4:
             raise ValueError
-        token = self.tokens[self.at]
+        sign = self.tokens[self.at]
         self.at += 1
-        number = self.prefixed(token) if token in "-+!~(" else self.atom(token)
+        number = self.prefixed(sign) if sign in "-+!~(" else self.atom(sign)
         self.depth -= 1
         return number
 
-    def prefixed(self, token: str) -> int | None:
-        if token == "(":
+    def prefixed(self, sign: str) -> int | None:
+        if sign == "(":
             number = self.level(0)
             self.at += 1
             return number
         number = self.operand()
         if number is None:
             return None
-        return {"-": -number, "+": number, "!": int(not number), "~": ~number}[token]
+        return {"-": -number, "+": number, "!": int(not number), "~": ~number}[sign]
 
-    def atom(self, token: str) -> int | None:
-        if token[0].isdigit():
-            return int(token, 16 if token[:2] in ("0x", "0X") else 8 if token[0] == "0" and len(token) > 1 else 10)
-        variable = self.machine.variable(token)
+    def atom(self, sign: str) -> int | None:
+        if sign[0].isdigit():
+            return int(sign, 16 if sign[:2] in ("0x", "0X") else 8 if sign[0] == "0" and len(sign) > 1 else 10)
+        variable = self.machine.variable(sign)
         if variable is None or len(variable.choices) != 1:
             return None
         value = variable.choices[0]
         if "$(" in value.text or "`" in value.text:
-            self.machine.opaque(Cause.VALUE, f"`{token}` is evaluated as an expression with a substitution", value.span)
+            self.machine.opaque(Cause.VALUE, f"`{sign}` is evaluated as an expression with a substitution", value.span)
         text = value.text.strip()
         return (
             int(text) if value.exact and re.fullmatch(r"-?\d{1,18}", text) else 0 if value.exact and not text else None

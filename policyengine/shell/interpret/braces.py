@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 
@@ -86,7 +87,7 @@ def _group(items: Sequence[_Item], closing: dict[int, int], start: int, end: int
         return None if words is None else [(Literal(word, 0, 0),) for word in words]
     bounds = [start, *commas, end]
     found: list[_Parts] = []
-    for left, right in zip(bounds, bounds[1:], strict=False):
+    for left, right in itertools.pairwise(bounds):
         found += _sequence(items, closing, left + 1, right, depth + 1)
         if len(found) > MAX_WORDS:
             raise _TooMany

@@ -1,4 +1,4 @@
-"""Simple commands: their words, assignments and redirections, and which function, builtin, program or file the name means."""
+"""Simple commands: their words, assignments and redirections, and which function, builtin or program the name means."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from policyengine.effects import (
     Taint,
     Taints,
     Where,
+    WrittenFile,
 )
 from policyengine.shell.interpret.assignments import assign, restore
 from policyengine.shell.interpret.builtins import BUILTINS, Call
-from policyengine.shell.interpret.evaluate import driven, run_file, shell_text
+from policyengine.shell.interpret.evaluate import ScriptFile, driven, run_file, shell_text
 from policyengine.shell.interpret.globs import computable, matches
 from policyengine.shell.interpret.joining import branches
-from policyengine.shell.interpret.machine import MAX_CHOICES, Definition, Machine, Stream, common
+from policyengine.shell.interpret.machine import MAX_CHOICES, Definition, Machine, Stream
 from policyengine.shell.interpret.parameters import UNKNOWN_NAME
 from policyengine.shell.interpret.programs import run_program
 from policyengine.shell.interpret.redirects import permanent, place_of, redirected
@@ -37,8 +38,9 @@ MAX_CALLS = 12  # nested calls of functions
 # Directories whose files are the programs of that name (hier(7), XDG, virtual environments, node_modules/.bin).
 _PROGRAM_PLACES = ("/bin", "/sbin", "/.bin", "/Scripts", "/libexec", "/shims")
 _WELL_KNOWN = (
-    "rm", "sh", "bash", "cat", "curl", "wget", "nc", "python3", "python", "perl", "ruby", "chmod", "dd", "ls", "cp", "mv", "id",
-    "passwd", "shred", "mkfs", "kill", "sudo", "su", "env", "base64", "sed", "awk", "find", "ssh", "scp", "tar", "echo",
+    "rm", "sh", "bash", "cat", "curl", "wget", "nc", "python3", "python", "perl", "ruby", "chmod", "dd", "ls", "cp",
+    "mv", "id", "passwd", "shred", "mkfs", "kill", "sudo", "su", "env", "base64", "sed", "awk", "find", "ssh", "scp",
+    "tar", "echo",
 )  # fmt: skip
 _UNKNOWN_SOURCE: Taints = frozenset({Taint.INPUT})
 
@@ -116,9 +118,9 @@ def _assigned(machine: Machine, node: SimpleCommand, values: list[Value]) -> Non
     restore(machine, before)
 
 
-# ------------------------------------------------------------------------------------------------------------ name resolution
+# ------------------------------------------------------------------------------------------------------ name resolution
 def words(machine: Machine, values: Sequence[Value]) -> None:
-    """Interpret a command given as values (the tail of a wrapper, the words of `eval`): functions and aliases are not seen."""
+    """Interpret a command given as values (the tail of a wrapper): functions and aliases are not seen."""
     machine.step()
     machine.deeper()
     _external(machine, values[0], values[1:], values[0].span)
@@ -212,43 +214,38 @@ def _external(machine: Machine, head: Value, arguments: Sequence[Value], span: S
         _unknown_name(machine, head, list(arguments), (), span)
         return
     path, taint = "", CLEAN
+    versions: tuple[WrittenFile, ...] = ()
     if "/" in name:
-        place = place_of(machine, head)
-        path, name = place.path, base_name(place.path)
+        path = place_of(machine, head).path
+        name = base_name(path)
         versions = machine.file(path) if machine.where is Where.HERE else ()
         taint = frozenset().union(*[item.taint for item in versions])
-        if versions:
-            _execute(machine, name, path, arguments, taint, span)
-            run_file(machine, path, versions, arguments, head.span)
-            return
-    program = machine.program(name)
-    if program is None and name in BUILTINS:  # `env cd`, `xargs echo`
-        _execute(machine, name, path, arguments, taint, span)
-        BUILTINS[name](machine, Call(name, list(arguments), span, ()))
-        return
-    _execute(machine, name, path, arguments, taint, span)
-    if program is not None:
-        run_program(machine, program, name, arguments, span)
-        return
-    if not path or path.rpartition("/")[0].endswith(_PROGRAM_PLACES):
-        machine.opaque(Cause.PROGRAM, name, head.span or span, name)
-    machine.emit(
-        Stream(None, machine.stdin.taint | _UNKNOWN_SOURCE | common(arguments).taint if arguments else _UNKNOWN_SOURCE)
-    )
-
-
-def _execute(
-    machine: Machine, name: str, path: str, arguments: Sequence[Value], taint: Taints, span: Span | None
-) -> None:
     texts = tuple([_text(value) for value in arguments])
     machine.effects.append(Execute(name, path, texts, False, taint, machine.where, span, name))
+    program = machine.program(name)
+    if versions:
+        run_file(machine, ScriptFile(path, False, arguments, head.span), versions)
+    elif program is not None:
+        run_program(machine, program, name, arguments, span)
+    elif name in BUILTINS:  # `env cd`, `xargs echo`
+        BUILTINS[name](machine, Call(name, list(arguments), span, ()))
+    else:
+        _undescribed(machine, name, path, arguments, head.span or span)
+
+
+def _undescribed(machine: Machine, name: str, path: str, arguments: Sequence[Value], span: Span | None) -> None:
+    """A file that is run is what Execute says; a program that nobody described is Opaque."""
+    if not path or path.rpartition("/")[0].endswith(_PROGRAM_PLACES):
+        machine.opaque(Cause.PROGRAM, name, span, name)
+    taint = frozenset().union(*[value.taint for value in arguments])
+    machine.emit(Stream(None, machine.stdin.taint | taint | _UNKNOWN_SOURCE))
 
 
 def _text(value: Value) -> str | None:
     return value.text if value.exact else None
 
 
-# ------------------------------------------------------------------------------------------------------ functions and aliases
+# ------------------------------------------------------------------------------------------------ functions and aliases
 def _function(
     machine: Machine, name: str, definitions: tuple[Definition | None, ...], arguments: list[Value], span: Span | None
 ) -> None:

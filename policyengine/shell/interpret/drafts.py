@@ -31,20 +31,25 @@ def effect_of(invocation: Invocation, draft: Draft) -> Effect:
         _resolve(invocation, draft, name, fields)
     if "cause" in fields:
         fields["cause"] = Cause(str(fields["cause"]))
-    if "recursive" in known and "recursive" not in fields:
-        fields["recursive"] = invocation.recursive
-    fields.setdefault("where", machine.where)
-    if fields["where"] is Where.HERE:
+    if "recursive" in known:
+        fields.setdefault("recursive", invocation.recursive)
+    if fields.get("where", Where.HERE) is Where.HERE:
         fields["where"] = machine.where
-    if draft.kind == "file.write" and "taint" not in fields:
-        fields["taint"] = invocation.content.taint
+    if draft.kind == "file.write":
+        fields.setdefault("taint", invocation.content.taint)
     effect: Effect = EFFECTS[draft.kind](**fields, span=span, origin=invocation.origin)  # type: ignore[arg-type]
+    _remember(invocation, effect)
+    return effect
+
+
+def _remember(invocation: Invocation, effect: Effect) -> None:
+    """What later commands have to know of an effect: the peer of a connection, a file that was written."""
     if isinstance(effect, Connect):
         invocation.connected = True
         invocation.peer = None if effect.url else (effect.host, effect.port)
-    if isinstance(effect, FileWrite) and not effect.unknown and not effect.glob and effect.where is Where.HERE:
-        machine.write_file(effect.path, invocation.content._replace(text=None), append=effect.append)
-    return effect
+    elif isinstance(effect, FileWrite) and not (effect.unknown or effect.glob) and effect.where is Where.HERE:
+        content = invocation.content._replace(text=None)
+        invocation.machine.write_file(effect.path, content, append=effect.append)
 
 
 def _resolve(invocation: Invocation, draft: Draft, name: str, fields: dict[str, object]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from policyengine.effects import Cause, Connect, EvaluateCode, Exhaust, Span, Taint, Taints, Where, WrittenFile
 from policyengine.shell.code import read_code
@@ -25,52 +26,63 @@ _SUFFIXES = {
 FILTERS = frozenset({"sed", "awk", "jq", "yq", "sql"})
 _FOREIGN: Taints = frozenset({Taint.FETCHED, Taint.DECODED, Taint.INPUT})
 _PRINTED: Taints = frozenset({Taint.GENERATED})
+_NOT_KNOWN = "the code that runs is not fully known"
 _UNTRUSTED: Taints = frozenset({Taint.INPUT})
 
 
-def evaluate(
-    machine: Machine,
-    language: str,
-    code: Value,
-    source: str,
-    origin: str,
-    arguments: Sequence[Value] | None = (),
-    name: Value | None = None,
-) -> None:
-    """Run text as a program of its own (`sh -c`, `python -c`): the effect, and those of the code as far as it is known."""
-    if not code.exact and source == "argument":
-        source = "substitution"
-    if language in FILTERS:
-        _filter(machine, language, code, origin)
+class Code(NamedTuple):
+    """Text that is run: its language, where it comes from (`source` of EvaluateCode), and what it is given.
+
+    `arguments` are its positional parameters, None where nothing is known of them; `name` is its `$0`.
+    """
+
+    language: str
+    text: Value
+    source: str
+    origin: str
+    arguments: Sequence[Value] | None = ()
+    name: Value | None = None
+
+    def effect(self, machine: Machine, *, read: bool) -> EvaluateCode:
+        """The effect of running it."""
+        source = "substitution" if self.source == "argument" and not self.text.exact else self.source
+        return EvaluateCode(self.language, source, read, self.text.taint, machine.where, self.text.span, self.origin)
+
+
+def evaluate(machine: Machine, code: Code) -> None:
+    """Run text as a program of its own (`sh -c`, `python -c`): the effect, and those of the code as far as known."""
+    if code.language in FILTERS:
+        _filter(machine, code)
         return
     at = len(machine.effects)
-    machine.effects.append(EvaluateCode(language, source, False, code.taint, machine.where, code.span, origin))
-    understood = machine.process(lambda: _run(machine, language, code, arguments, name, origin))
-    if understood and code.exact:
-        machine.effects[at] = EvaluateCode(language, source, True, code.taint, machine.where, code.span, origin)
+    machine.effects.append(code.effect(machine, read=False))
+    understood = machine.process(lambda: _run(machine, code))
+    if understood and code.text.exact:
+        machine.effects[at] = code.effect(machine, read=True)
 
 
-def _filter(machine: Machine, language: str, code: Value, origin: str) -> None:
+def _filter(machine: Machine, code: Code) -> None:
     """Text processing is no effect of its own; only what its code does beyond that counts."""
-    if code.taint & _FOREIGN:
-        machine.effects.append(EvaluateCode(language, "substitution", False, code.taint, machine.where, code.span, origin))
-        machine.opaque(Cause.VALUE, "the code that runs is not fully known", code.span, origin)
-    perform(machine, read_code(language, code.text, code.exact), code, origin)
+    text = code.text
+    if text.taint & _FOREIGN:
+        machine.effects.append(code.effect(machine, read=False))
+        machine.opaque(Cause.VALUE, _NOT_KNOWN, text.span, code.origin)
+    perform(machine, read_code(code.language, text.text), text, code.origin)
 
 
-def _run(
-    machine: Machine, language: str, code: Value, arguments: Sequence[Value] | None, name: Value | None, origin: str
-) -> bool:
-    if not code.exact:
-        machine.opaque(Cause.VALUE, "the code that runs is not fully known", code.span, origin)
-    if language in SHELLS:
-        machine.positional = tuple(arguments) if arguments is not None else None
-        machine.put("/0", name or Value(origin))
-        shell_text(machine, code, language)
+def _run(machine: Machine, code: Code) -> bool:
+    """Interpret the text; whether all of it was understood."""
+    text = code.text
+    if not text.exact:
+        machine.opaque(Cause.VALUE, _NOT_KNOWN, text.span, code.origin)
+    if code.language in SHELLS:
+        machine.positional = tuple(code.arguments) if code.arguments is not None else None
+        machine.put("/0", code.name or Value(code.origin))
+        shell_text(machine, text, code.language)
         return True
-    found = read_code(language, code.text, code.exact)
-    perform(machine, found, code, origin)
-    machine.emit(Stream(None, code.taint | machine.stdin.taint | _PRINTED | carried(found)))
+    found = read_code(code.language, text.text)
+    perform(machine, found, text, code.origin)
+    machine.emit(Stream(None, text.taint | machine.stdin.taint | _PRINTED | carried(found)))
     return not any(act.kind.opaque for act in found)
 
 
@@ -102,24 +114,23 @@ def _placed(machine: Machine, code: Value) -> tuple[int | None, Span | None]:
     return (None, code.span) if at < 0 else (at, None)
 
 
-# ----------------------------------------------------------------------------------------------------------- standard input
+# ------------------------------------------------------------------------------------------------------- standard input
 def evaluate_input(
     machine: Machine, language: str, arguments: Sequence[Value] | None, span: Span | None, origin: str
 ) -> None:
     """A shell or interpreter without a script runs what it reads (`curl … | sh`)."""
     stdin = machine.stdin
-    code = Value(stdin.text or "", stdin.text is not None, taint=stdin.taint, span=stdin.span or span)
-    machine.effects.append(
-        EvaluateCode(language, "stdin", stdin.text is not None, stdin.taint, machine.where, code.span, origin)
-    )
+    text = Value(stdin.text or "", stdin.text is not None, taint=stdin.taint, span=stdin.span or span)
+    code = Code(language, text, "stdin", origin, arguments)
+    machine.effects.append(code.effect(machine, read=text.exact))
     peer = stdin.peer or (machine.out.peer if machine.out is not None and stdin.text is None else None)
     if peer is not None:
         driven(machine, peer, span, origin)
-    if stdin.text is not None:
-        machine.process(lambda: _run(machine, language, code, arguments, None, origin))
+    if text.exact:
+        machine.process(lambda: _run(machine, code))
         return
     if stdin is not OUTER_INPUT and not stdin.path:
-        machine.opaque(Cause.VALUE, "what runs from standard input is not known", code.span, origin)
+        machine.opaque(Cause.VALUE, "what runs from standard input is not known", text.span, origin)
     machine.emit(Stream(None, stdin.taint | _UNTRUSTED, driven=True))
 
 
@@ -128,34 +139,34 @@ def driven(machine: Machine, peer: tuple[str, str], span: Span | None, origin: s
     machine.effects.append(Connect(peer[0], peer[1], "", "", not peer[0], False, True, machine.where, span, origin))
 
 
-# -------------------------------------------------------------------------------------------------------------------- files
-def run_file(
-    machine: Machine,
-    path: str,
-    versions: Sequence[WrittenFile],
-    arguments: Sequence[Value],
-    span: Span | None,
-    language: str = "",
-) -> None:
+# ---------------------------------------------------------------------------------------------------------------- files
+class ScriptFile(NamedTuple):
+    """A file that is run: its path or the certain beginning of it, what it is given, its language if that is said."""
+
+    path: str
+    unknown: bool
+    arguments: Sequence[Value]
+    span: Span | None
+    language: str = ""
+
+
+def run_file(machine: Machine, file: ScriptFile, versions: Sequence[WrittenFile]) -> None:
     """Run a script that this run wrote, in each version that the file may hold."""
-    origin = base_name(path)
-    if _again(machine, path, span, origin):
+    origin = base_name(file.path)
+    if _again(machine, file.path, file.span, origin):
         return
-    machine.calling[path] = machine.asynchronous
-    source = "substitution" if path.startswith("/dev/fd/") else "file"
+    machine.calling[file.path] = machine.asynchronous
+    source = "substitution" if file.path.startswith("/dev/fd/") else "file"
     for version in versions:
-        code = Value(version.text or "", version.text is not None, taint=version.taint, span=span)
-        spoken = language or language_of(path, version.text or "")
-        if not code.exact or not spoken:
-            _unread(machine, spoken or "sh", code, source, origin)
+        text = Value(version.text or "", version.text is not None, taint=version.taint, span=file.span)
+        language = file.language or language_of(file.path, text.text)
+        code = Code(language or "sh", text, source, origin, file.arguments, Value(file.path))
+        if text.exact and language:
+            evaluate(machine, code)
         else:
-            evaluate(machine, spoken, code, source, origin, arguments, Value(path))
-    del machine.calling[path]
-
-
-def _unread(machine: Machine, language: str, code: Value, source: str, origin: str) -> None:
-    machine.effects.append(EvaluateCode(language, source, False, code.taint, machine.where, code.span, origin))
-    machine.emit(Stream(None, code.taint | _UNTRUSTED))
+            machine.effects.append(code.effect(machine, read=False))
+            machine.emit(Stream(None, text.taint | _UNTRUSTED))
+    del machine.calling[file.path]
 
 
 def _again(machine: Machine, path: str, span: Span | None, origin: str) -> bool:
@@ -167,22 +178,14 @@ def _again(machine: Machine, path: str, span: Span | None, origin: str) -> bool:
     return True
 
 
-def run_script(
-    machine: Machine,
-    language: str,
-    path: str,
-    unknown: bool,
-    arguments: Sequence[Value],
-    span: Span | None,
-    origin: str,
-) -> None:
-    """Run a file named to an interpreter (`sh f`, `python f`): known text is read, of other files only the act is known."""
-    versions = machine.file(path) if machine.where is Where.HERE and not unknown else ()
+def run_script(machine: Machine, file: ScriptFile, origin: str) -> None:
+    """Run a file named to an interpreter (`sh f`, `python f`): known text is read, of others only the act is known."""
+    versions = machine.file(file.path) if machine.where is Where.HERE and not file.unknown else ()
     if versions:
-        run_file(machine, path, versions, arguments, span, language)
+        run_file(machine, file, versions)
         return
-    taint = machine.stdin.taint if path in ("/dev/stdin", "/proc/self/fd/0") else frozenset()
-    machine.effects.append(EvaluateCode(language, "file", False, taint, machine.where, span, origin))
+    taint = machine.stdin.taint if file.path in ("/dev/stdin", "/proc/self/fd/0") else frozenset()
+    machine.effects.append(EvaluateCode(file.language, "file", False, taint, machine.where, file.span, origin))
     machine.emit(Stream(None, _UNTRUSTED))
 
 

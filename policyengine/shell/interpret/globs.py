@@ -66,25 +66,25 @@ def _compiled(pattern: str, how: str) -> re.Pattern[str]:
 def _segments(pattern: str) -> list[list[str]]:
     """The parts between stars, each a list of regular expressions for one character."""
     segments: list[list[str]] = [[]]
-    for token in _TOKEN.findall(pattern):
-        if token[0] == "*":
+    for item in _TOKEN.findall(pattern):
+        if item[0] == "*":
             segments.append([])
-        elif token == "?":
+        elif item == "?":
             segments[-1].append(".")
-        elif token[0] == "[" and len(token) > 2:
-            segments[-1].append(_class(token))
+        elif item[0] == "[" and len(item) > 2:
+            segments[-1].append(_class(item))
         else:
-            segments[-1].append(re.escape(token[-1]))
+            segments[-1].append(re.escape(item[-1]))
     return segments
 
 
-def _class(token: str) -> str:
-    inner = token[1:-1]
+def _class(item: str) -> str:
+    inner = item[1:-1]
     negated = inner[:1] in ("!", "^")
     inner = inner[negated:].replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
     text = f"[{'^' if negated else ''}{inner}]"
     try:
         re.compile(text)
     except re.error:
-        return re.escape(token)
+        return re.escape(item)
     return text

@@ -28,7 +28,7 @@ def nothing() -> None:
 
 
 def join(machine: Machine, results: Sequence[dict[str, Any]], keep: Sequence[str] = ()) -> None:
-    """Set every cell that any of the results changed to what it may hold; for those in `keep` the last result counts."""
+    """Set every cell that a result changed to what it may hold; for those in `keep` the last result counts."""
     for key in {key: None for result in results for key in result}:
         present = machine.cells.get(key)
         values = [result.get(key, present) for result in results]

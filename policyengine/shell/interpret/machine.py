@@ -1,8 +1,8 @@
 """The state of an interpretation: what has been found so far, and what is known of the shells that run.
 
-One mutable `Machine` is passed to every function of this folder. What belongs to one shell process (variables, functions,
-aliases, working directory, options) lives in `cells` and is changed only by `put`, which keeps a trail: entering a subshell
-costs nothing, leaving it undoes what it changed, and joining branches compares only what they changed.
+One mutable `Machine` is passed to every function of this folder. What belongs to one shell process (variables,
+functions, aliases, working directory, options) lives in `cells` and is changed only by `put`, which keeps a trail:
+entering a subshell costs nothing, leaving it undoes what it changed, and joining branches compares only that.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from policyengine.shell.values import UNKNOWN, Value
 
 MAX_BYTES = 256 * 1024  # of the analysed text, in UTF-8
 MAX_DEPTH = 40  # nesting of statements, substitutions, code strings and calls together
-MAX_COMMANDS = 800  # simple commands that are interpreted, repetitions by loops and calls included; and one more for each
+MAX_COMMANDS = (
+    800  # simple commands that are interpreted, repetitions by loops and calls included; and one more for each
+)
 CHARACTERS_PER_COMMAND = 16  # characters of text
 MAX_FIELDS = 20_000  # arguments that come out of expansions
 MAX_CODE = 64 * 1024  # characters of computed and nested code beyond the length of the text itself
@@ -102,7 +104,7 @@ class Sink:
 
 
 class Variable(NamedTuple):
-    """A shell variable: the values it may have, its attributes (letters of `declare`), its elements if it is an array."""
+    """A shell variable: the values it may have, its attributes (letters of `declare`), its elements if an array."""
 
     choices: tuple[Value, ...]
     attributes: str = ""
@@ -118,7 +120,7 @@ class Definition(NamedTuple):
 
 
 class Target(NamedTuple):
-    """Where a file descriptor leads: the surrounding output (`kind` `out`), a file, a connection, a command, or nowhere."""
+    """Where a file descriptor leads: the surrounding output (`out`), a file, a connection, a command, or nowhere."""
 
     kind: str  # out | file | peer | command | null
     path: str = ""
@@ -144,12 +146,13 @@ class Limit(Exception):
 
 
 class Machine:
-    """See the module. `base` and `fixed` map offsets of the text being read to the outermost text: at most one is None."""
+    """See the module. `base` and `fixed` map offsets of the text being read to the outermost text."""
 
     __slots__ = (
-        "aliasing", "asynchronous", "base", "called", "calling", "cells", "code", "commands", "conditional", "depth", "described", "descriptors",
-        "effects", "exports", "fields", "files", "fixed", "local", "most_commands", "next_descriptor", "out", "passes", "picks", "pipes", "positional",
-        "programs", "runner", "seen", "situation", "source", "stdin", "trail", "where",
+        "aliasing", "asynchronous", "base", "called", "calling", "cells", "code", "commands", "conditional",
+        "depth", "described", "descriptors", "effects", "exports", "fields", "files", "fixed", "local",
+        "most_commands", "next_descriptor", "out", "passes", "picks", "pipes", "positional", "programs",
+        "runner", "seen", "situation", "source", "stdin", "trail", "where",
     )  # fmt: skip
 
     def __init__(self, source: str, situation: Situation, programs: Programs, runner: Runner) -> None:
@@ -218,7 +221,7 @@ class Machine:
         found: Variable | None = self.cells.get(name)
         return found
 
-    # ----------------------------------------------------------------------------------------------------- what is found
+    # ---------------------------------------------------------------------------------------------------- what is found
     def span(self, start: int, end: int) -> Span | None:
         """Offsets of the text being read, in the outermost text."""
         return (start + self.base, end + self.base) if self.base is not None else self.fixed

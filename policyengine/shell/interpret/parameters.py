@@ -42,7 +42,7 @@ def _subscript(part: Parameter) -> str:
     return part.subscript.static or "" if part.subscript is not None else ""
 
 
-# -------------------------------------------------------------------------------------------------------------- plain values
+# --------------------------------------------------------------------------------------------------------- plain values
 def base_values(machine: Machine, part: Parameter) -> tuple[Value, ...]:
     """The values before any operator; empty for a parameter that is certainly unset."""
     name = part.name
@@ -174,7 +174,7 @@ def _index(text: str, items: object) -> str:
     return str(len(items) + int(text)) if text[:1] == "-" and text[1:].isdigit() and isinstance(items, dict) else text
 
 
-# ---------------------------------------------------------------------------------------------------------------- operators
+# ------------------------------------------------------------------------------------------------------------ operators
 def _indirect(machine: Machine, part: Parameter) -> tuple[Value, ...]:
     if part.op in ("*", "@") or _subscript(part) in ("@", "*"):
         return (_MANY,)  # names or subscripts, which are data

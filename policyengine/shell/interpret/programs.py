@@ -38,7 +38,7 @@ def run_program(machine: Machine, program: Program, name: str, arguments: Sequen
         _print(invocation)
 
 
-# -------------------------------------------------------------------------------------------------------------------- output
+# --------------------------------------------------------------------------------------------------------------- output
 def _print(invocation: Invocation) -> None:
     machine, output = invocation.machine, invocation.reading.output
     if invocation.printed or output == "none":
@@ -64,7 +64,7 @@ def _arguments(values: Sequence[Value]) -> Stream:
     return Stream(" ".join([value.text for value in values]) + "\n" if exact else None, taint)
 
 
-# --------------------------------------------------------------------------------------------------------------------- input
+# ---------------------------------------------------------------------------------------------------------------- input
 def _code_input(invocation: Invocation) -> None:
     """`input: shell` and `input: code:LANG`: what arrives runs, unless the call named a script or code."""
     reading = invocation.reading
@@ -113,7 +113,7 @@ def _items(stdin: Stream) -> list[Value]:
     return [Value(word, taint=stdin.taint, span=stdin.span) for word in words]
 
 
-# --------------------------------------------------------------------------------------------------------------------- tails
+# ---------------------------------------------------------------------------------------------------------------- tails
 def _tail(invocation: Invocation, tail: Tail) -> None:
     machine = invocation.machine
     if tail.where is not Where.HERE and tail.where is not machine.where:

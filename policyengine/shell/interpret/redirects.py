@@ -1,4 +1,4 @@
-"""Redirections (bash manual 3.6): which files and connections they open, and where a command's input and output lead."""
+"""Redirections (bash manual 3.6): which files and connections they open, and where input and output lead."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def deliver(machine: Machine, target: Target, stream: Stream, origin: str) -> No
         machine.emit(machine.capture(target.body.body, stream))
 
 
-# -------------------------------------------------------------------------------------------------------------- operators
+# ------------------------------------------------------------------------------------------------------------ operators
 def _input(machine: Machine, redirect: Redirect, wiring: Wiring, origin: str) -> Wiring:
     value = _name(machine, redirect)
     peer = network(machine, value, origin)
@@ -220,7 +220,7 @@ def _copied(machine: Machine, fd: str, found: Target | Stream, wiring: Wiring) -
     return wiring
 
 
-# ------------------------------------------------------------------------------------------------------------------ opening
+# -------------------------------------------------------------------------------------------------------------- opening
 def place_of(machine: Machine, value: Value, cwd: Place | None = None) -> Path:
     """The path that a value names."""
     found = resolve(value.text, cwd or machine.cwd, exact=value.exact, glob=value.glob)

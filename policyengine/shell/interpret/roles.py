@@ -20,7 +20,7 @@ from policyengine.effects import (
     Where,
 )
 from policyengine.shell.interpret.content import content_of, stream_of
-from policyengine.shell.interpret.evaluate import evaluate, evaluate_input, run_script
+from policyengine.shell.interpret.evaluate import Code, ScriptFile, evaluate, evaluate_input, run_script
 from policyengine.shell.interpret.machine import Machine, Stream
 from policyengine.shell.interpret.redirects import file_stream, is_standard, place_of
 from policyengine.shell.paths import Path, Place, base_name
@@ -228,13 +228,14 @@ def _chdir(invocation: Invocation, use: Use) -> None:
     invocation.cwd = Place(found.path, not found.unknown)
 
 
-# --------------------------------------------------------------------------------------------------------------- network
+# -------------------------------------------------------------------------------------------------------------- network
 def _connect(invocation: Invocation, use: Use, host: str, port: str, url: str = "") -> None:
     invocation.connected = True
     invocation.peer = None if url else (host, port)  # over a URL one answer comes, no conversation
     invocation.machine.effects.append(
         Connect(
-            host, port, url, _method(invocation) if url else "", not use.value.exact and not _host_known(use.value, host),
+            host, port, url, _method(invocation) if url else "",
+            not use.value.exact and not _host_known(use.value, host),
             False, False, invocation.where(use), use.value.span, invocation.origin,
         )
     )  # fmt: skip
@@ -343,7 +344,7 @@ def _upload_data(invocation: Invocation, use: Use) -> None:
     invocation.send(Stream(value.text if value.exact else None, value.taint), span=value.span)
 
 
-# ------------------------------------------------------------------------------------------------------------------ code
+# ----------------------------------------------------------------------------------------------------------------- code
 def _rest(invocation: Invocation, value: Value) -> list[Value]:
     """The operands after the one that is the code or the script."""
     operands = invocation.reading.operands
@@ -366,7 +367,7 @@ def _shell(invocation: Invocation, use: Use) -> None:
     invocation.printed = True
 
     def run() -> None:
-        evaluate(machine, "sh", use.value, "argument", invocation.origin, arguments, name)
+        evaluate(machine, Code("sh", use.value, "argument", invocation.origin, arguments, name))
 
     _there(invocation, use, run)
 
@@ -388,7 +389,7 @@ def _there(invocation: Invocation, use: Use, run: Callable[[], None]) -> None:
 def _bang_shell(invocation: Invocation, use: Use) -> None:
     if use.value.text.startswith("!"):
         code = use.value._replace(text=use.value.text[1:])
-        _there(invocation, use, lambda: evaluate(invocation.machine, "sh", code, "argument", invocation.origin))
+        _there(invocation, use, lambda: evaluate(invocation.machine, Code("sh", code, "argument", invocation.origin)))
 
 
 def language_role(invocation: Invocation, use: Use) -> None:
@@ -400,7 +401,9 @@ def language_role(invocation: Invocation, use: Use) -> None:
         if language not in _TEXT_LANGUAGES:
             invocation.printed = True
         _there(
-            invocation, use, lambda: evaluate(machine, language, use.value, "argument", invocation.origin, arguments)
+            invocation,
+            use,
+            lambda: evaluate(machine, Code(language, use.value, "argument", invocation.origin, arguments)),
         )
         return
     if kind != "script":
@@ -411,11 +414,8 @@ def language_role(invocation: Invocation, use: Use) -> None:
         return
     _read(invocation, use)
     path = Path(use.value.text) if is_standard(use.value.text) else invocation.path(use)
-    _there(
-        invocation,
-        use,
-        lambda: run_script(machine, language, path.path, path.unknown, arguments, use.value.span, invocation.origin),
-    )
+    file = ScriptFile(path.path, path.unknown, arguments, use.value.span, language)
+    _there(invocation, use, lambda: run_script(machine, file, invocation.origin))
 
 
 _TEXT_LANGUAGES = frozenset({"sed", "awk", "jq", "sql"})  # they print what they read

@@ -1,4 +1,4 @@
-"""Control flow: which commands run in which state. Branches are joined, loops run to a bounded fixed point, subshells undone.
+"""Control flow: which commands run in which state. Branches are joined, loops run to a fixed point, subshells undone.
 
 No condition is ever decided: code that seems dead counts.
 """
@@ -67,7 +67,7 @@ def _in_redirects(machine: Machine, redirects: Sequence[Redirect], run: Callable
         run()
 
 
-# ---------------------------------------------------------------------------------------------------------- lists and groups
+# ----------------------------------------------------------------------------------------------------- lists and groups
 def _pipeline(machine: Machine, node: Pipeline) -> None:
     """Each element is a subshell of its own; what one writes is what the next one reads."""
     outer, stdin = machine.out, machine.stdin
@@ -88,7 +88,7 @@ def _pipeline(machine: Machine, node: Pipeline) -> None:
 
 
 def _and_or(machine: Machine, node: AndOr) -> None:
-    """After the list, variables hold what any of its items left; `cd` is taken to succeed, or what follows would not run."""
+    """After the list, variables hold what any of its items left; `cd` is taken to succeed."""
     body(machine, node.items[:1])
     mark = len(machine.trail)
     machine.conditional += 1
@@ -122,7 +122,7 @@ def _coprocess(machine: Machine, node: Coprocess) -> None:
     machine.asynchronous -= 1
 
 
-# ------------------------------------------------------------------------------------------------------------------ branches
+# ------------------------------------------------------------------------------------------------------------- branches
 def _if(machine: Machine, node: If) -> None:
     def run() -> None:
         for at, branch in enumerate(node.branches):
@@ -146,7 +146,7 @@ def _case(machine: Machine, node: Case) -> None:
     _in_redirects(machine, node.redirects, run)
 
 
-# --------------------------------------------------------------------------------------------------------------------- loops
+# ---------------------------------------------------------------------------------------------------------------- loops
 def _while(machine: Machine, node: While) -> None:
     def once() -> None:
         body(machine, node.condition)
@@ -218,7 +218,7 @@ def _arithmetic_for(machine: Machine, node: ArithmeticFor) -> None:
     _in_redirects(machine, node.redirects, lambda: loop(machine, once))
 
 
-# ---------------------------------------------------------------------------------------------------- conditions, definitions
+# ---------------------------------------------------------------------------------------------- conditions, definitions
 def _condition(machine: Machine, node: Condition) -> None:
     def run() -> None:
         for word in node.words:

@@ -1,7 +1,7 @@
-"""Expansion of words into values, in bash's order (bash manual 3.5): braces, tilde, parameters and substitutions, splitting, globs.
+"""Expansion of words into values, in bash's order (bash manual 3.5): braces, tilde, parameters, splitting, globs.
 
-`expand` gives the fields of a word in a command, `expand_one` the single text of an assignment, here-string or pattern. What
-is not known stays visible as such: a value is exact, or a certain prefix with the taint of what follows.
+`expand` gives the fields of a word in a command, `expand_one` the single text of an assignment, here-string or pattern.
+What is not known stays visible as such: a value is exact, or a certain prefix with the taint of what follows.
 """
 
 from __future__ import annotations
@@ -69,8 +69,9 @@ def expand(machine: Machine, word: Word) -> list[Value]:
 
 
 def expand_one(machine: Machine, word: Word | None, *, assignment: bool = False, pattern: bool = False) -> Value:
-    """The single text of a word: no splitting and no globs. In an `assignment` a tilde also counts after `:`; in a `pattern`
-    quoted pattern characters are put in brackets.
+    """The single text of a word: no splitting and no globs.
+
+    In an `assignment` a tilde also counts after `:`; in a `pattern` quoted pattern characters are put in brackets.
     """
     if word is None:
         return Value("")
@@ -87,7 +88,7 @@ def expand_one(machine: Machine, word: Word | None, *, assignment: bool = False,
 
 
 def expand_body(machine: Machine, word: Word) -> Value:
-    """A here-document's body or an arithmetic text: as if double-quoted, so quotes inside it are ordinary characters."""
+    """A here-document's body or an arithmetic text: as if double-quoted, so quotes inside are ordinary characters."""
     builder = Fields(machine, machine.span(word.start, word.end), single=True)
     for part in word.parts:
         _part(builder, part, quoted=True)
@@ -238,10 +239,7 @@ def _part(builder: Fields, part: WordPart, *, quoted: bool) -> None:
         case Escaped() | SingleQuoted():
             builder.plain(part.text)
         case DoubleQuoted():
-            if not (len(part.parts) == 1 and type(part.parts[0]) is Parameter and part.parts[0].name == "@"):
-                builder.plain("")
-            for inner in part.parts:
-                _part(builder, inner, quoted=True)
+            _double_quoted(builder, part)
         case Parameter():
             builder.add(parameter(machine, part, quoted=quoted or builder.single), quoted=quoted)
         case CommandSubstitution():
@@ -254,6 +252,14 @@ def _part(builder: Fields, part: WordPart, *, quoted: bool) -> None:
             inner = expand_one(machine, part.pattern)
             builder.active(f"{part.op}({inner.text})")
             builder.glob = not builder.single
+
+
+def _double_quoted(builder: Fields, part: DoubleQuoted) -> None:
+    only = part.parts[0] if len(part.parts) == 1 else None
+    if not (type(only) is Parameter and only.name == "@"):  # `"$@"` without parameters is no field at all
+        builder.plain("")
+    for inner in part.parts:
+        _part(builder, inner, quoted=True)
 
 
 def substitution(machine: Machine, part: CommandSubstitution) -> Value:

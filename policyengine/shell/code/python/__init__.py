@@ -1,7 +1,7 @@
 """Python code by its own syntax tree: the calls that touch files, processes, the network or code itself.
 
-Names are followed through imports, assignments of constants and simple string operations; calls of unknown functions are
-harmless unless their name is one of those that matter, dynamic access to what matters is Opaque.
+Names are followed through imports, assignments of constants and simple string operations; calls of other functions have
+no effect of their own, dynamic access to what matters is Opaque.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import codecs
 import itertools
 import zlib
 from collections.abc import Callable
+from typing import Any
 
 from policyengine.effects import CLEAN, Taint, Taints
 from policyengine.shell.values import UNKNOWN, Value
@@ -68,29 +69,39 @@ class Scope:
     # -------------------------------------------------------------------------------------------------------- learning
     def learn(self, node: ast.AST) -> None:
         """Take note of imports and assignments."""
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                self.names[alias.asname or alias.name.partition(".")[0]] = (
-                    alias.name if alias.asname else alias.name.partition(".")[0]
-                )
-        elif isinstance(node, ast.ImportFrom):
-            for alias in node.names:
-                self.names[alias.asname or alias.name] = f"{node.module or ''}.{alias.name}"
-        elif isinstance(node, ast.Assign):
-            for target in node.targets:
-                self._assign(target, node.value)
-        elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None:
+        lesson = _LESSONS.get(type(node))
+        if lesson is not None:
+            lesson(self, node)
+
+    def _import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            head = alias.name.partition(".")[0]
+            self.names[alias.asname or head] = alias.name if alias.asname else head
+
+    def _import_from(self, node: ast.ImportFrom) -> None:
+        for alias in node.names:
+            self.names[alias.asname or alias.name] = f"{node.module or ''}.{alias.name}"
+
+    def _assignment(self, node: ast.Assign) -> None:
+        for target in node.targets:
+            self._assign(target, node.value)
+
+    def _annotated(self, node: ast.AnnAssign | ast.NamedExpr) -> None:
+        if node.value is not None:
             self._assign(node.target, node.value)
-        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            self.constants.pop(node.target.id, None)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            self.constants[node.name] = UNKNOWN._replace(taint=self.taint_of(node))
-        elif isinstance(node, ast.For | ast.comprehension):
-            self._iterate(node)
-        elif isinstance(node, ast.With):
-            for item in node.items:
-                if isinstance(item.optional_vars, ast.Name):
-                    self._assign(item.optional_vars, item.context_expr)
+
+    def _augmented(self, node: ast.AugAssign) -> None:
+        if isinstance(node.target, ast.Name):
+            taint = self.taint_of(node)
+            self.constants[node.target.id] = UNKNOWN._replace(taint=taint)
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self.constants[node.name] = UNKNOWN._replace(taint=self.taint_of(node))
+
+    def _with(self, node: ast.With) -> None:
+        for item in node.items:
+            if isinstance(item.optional_vars, ast.Name):
+                self._assign(item.optional_vars, item.context_expr)
 
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
@@ -160,7 +171,7 @@ class Scope:
         return value if len(value.text) <= MAX_TEXT else value._replace(text=value.text[:MAX_TEXT], exact=False)
 
     def taint_of(self, node: ast.AST) -> Taints:
-        """Where an expression's value comes from, by everything in it: decoders, exclusive or, downloads, tainted variables."""
+        """Where a value comes from, by everything in its expression: decoders, exclusive or, downloads, variables."""
         taint: Taints = CLEAN
         for inner in itertools.islice(ast.walk(node), MAX_SCANNED):
             if isinstance(inner, ast.BitXor):
@@ -200,6 +211,21 @@ class Scope:
             keyword.arg == name and not (isinstance(keyword.value, ast.Constant) and not keyword.value.value)
             for keyword in node.keywords
         )
+
+
+_LESSONS: dict[type, Callable[[Scope, Any], None]] = {
+    ast.Import: Scope._import,
+    ast.ImportFrom: Scope._import_from,
+    ast.Assign: Scope._assignment,
+    ast.AnnAssign: Scope._annotated,
+    ast.NamedExpr: Scope._annotated,
+    ast.AugAssign: Scope._augmented,
+    ast.FunctionDef: Scope._function,
+    ast.AsyncFunctionDef: Scope._function,
+    ast.For: Scope._iterate,
+    ast.comprehension: Scope._iterate,
+    ast.With: Scope._with,
+}
 
 
 def _constant(value: object) -> Value:

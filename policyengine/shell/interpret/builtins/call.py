@@ -12,7 +12,7 @@ from policyengine.shell.values import Value
 
 
 class Call(NamedTuple):
-    """A builtin's call: its name, its arguments as values, and the words they came from (empty for computed commands)."""
+    """A builtin's call: its name, arguments as values, and the words they came from (none for computed commands)."""
 
     name: str
     arguments: list[Value]

@@ -66,7 +66,7 @@ def pwd(machine: Machine, call: Call) -> None:
     machine.emit(Stream(place.path + "\n" if place.exact else None))
 
 
-# ----------------------------------------------------------------------------------------------------------- declarations
+# --------------------------------------------------------------------------------------------------------- declarations
 def declare(machine: Machine, call: Call) -> None:
     """`declare`, `typeset`, `local`, `readonly`, `export`: assignments with attributes."""
     letters = "".join(sorted({letter for letter in flags(call) if letter in "xnlui"} | _IMPLIED.get(call.name, set())))

@@ -89,7 +89,7 @@ def printf(machine: Machine, call: Call) -> None:
 
 
 def _escaped(text: str) -> Taints:
-    """Characters given by number are a way of not saying what they are; terminal colours (`\\033`) aside."""
+    """Characters given by number are a way of not saying what they are; the escape of terminal colours aside."""
     return _DECODED if _NUMBERED(text) else CLEAN
 
 

@@ -1,4 +1,4 @@
-"""Builtins that run something: `eval`, `source`, `exec`, `command`, `builtin`, `trap` and the like (bash manual 4.1-4.2)."""
+"""Builtins that run something: `eval`, `source`, `exec`, `command`, `builtin`, `trap` (bash manual 4.1-4.2)."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def modifier(machine: Machine, call: Call) -> None:
 
 
 def ztcp(machine: Machine, call: Call) -> None:
-    """zsh's `ztcp HOST PORT`: a connection, whose descriptor goes into `REPLY` (zshmodules(1), zsh/net/tcp)."""
+    """Zsh's `ztcp HOST PORT`: a connection, whose descriptor goes into `REPLY` (zshmodules(1), zsh/net/tcp)."""
     given = operands(call)
     host, port = (given[0].text, given[1].text if len(given) > 1 else "") if given else ("", "")
     listens = "l" in flags(call)
