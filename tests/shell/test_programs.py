@@ -64,6 +64,9 @@ xargs: {style: posix, options: {-I: hole}, operands: command, input: arguments}
 many: {style: posix, operands: {role: command, until: [":::"], hole: "{}"}, input: arguments}
 ssh: {flags: [-t], values: [-p], operands: [host, {role: shell, where: remote, join: true}]}
 sort: {plus: true, flags: [-r], operands: read...}
+ed:
+  operands: ["code:sed", edit...]
+  when: [{match: {$1: [""]}, operands: [data, "code:sed", edit...]}, {match: {$1: [x]}, set: x}]
 vcs:
   flags: [-p]
   subcommands:
@@ -140,6 +143,8 @@ GLOB = Value("*.txt", glob=True)
         ("tar", ["-xzf", "a.tgz", "member"], [("read", "a.tgz")]),
         ("ssh", ["h", "-t", "-p", "1", "ls", "-l"], [("host", "h"), ("shell", "ls -l")]),
         ("sort", ["+1", "-r", "f"], [("read", "f")]),
+        ("ed", ["s", "f"], [("code:sed", "s"), ("edit", "f")]),
+        ("ed", ["", "s", "f"], [("code:sed", "s"), ("edit", "f")]),
     ],
 )
 def test_options_and_operands_get_their_roles(name: str, arguments: list[str], uses: list[tuple[str, str]]) -> None:
@@ -204,6 +209,12 @@ def test_unknown_words_are_operands_unless_they_begin_with_a_dash(
     reading = _read(name, *arguments)
     assert sorted(_uses(reading)) == sorted(uses)
     assert bool(reading.opaque) == opaque
+
+
+def test_an_uncertain_match_adds_but_changes_no_roles() -> None:
+    reading = _read("ed", UNKNOWN, "f")
+    assert (_uses(reading), reading.flags) == ([("code:sed", ""), ("edit", "f")], frozenset({"x"}))
+    assert _read("ed", Value("s/", exact=False), "f").flags == frozenset()
 
 
 def test_a_part_of_a_value_keeps_what_is_known_of_it() -> None:

@@ -138,6 +138,7 @@ class Glob(NamedTuple):
 
     pattern: re.Pattern[str]
     literal: str
+    open: bool  # something follows the literal text
 
 
 class Overlay(NamedTuple):
@@ -150,6 +151,10 @@ class Overlay(NamedTuple):
     sets: tuple[str, ...]
     output: str
     input: str
+
+    def mild(self) -> Overlay:
+        """What holds of it where its `match` is not certain: what it adds, not what it changes."""
+        return self._replace(elements=None, roles={})
 
 
 FLAG = Option(trivial=True)
@@ -374,7 +379,7 @@ def _by_spelling(compiled: Compiled) -> dict[str, Compiled]:
 
 def _glob(text: str) -> Glob:
     literal = re.split(r"[*?\[]", text, maxsplit=1)[0]
-    return Glob(_pattern(text), literal)
+    return Glob(_pattern(text), literal, literal != text)
 
 
 def _pattern(glob: str) -> re.Pattern[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from policyengine.effects import Cause, Span
@@ -150,7 +150,7 @@ def _holding(scan: Scanned) -> list[Overlay]:
         for overlay in program.overlays:
             condition = overlay.condition
             if condition.flags <= flags and condition.absent.isdisjoint(flags) and _holds(condition, scan):
-                holding.append(overlay)
+                holding.append(overlay if _is_certain(condition, scan) else overlay.mild())
                 flags.update(overlay.sets)
     return holding
 
@@ -163,14 +163,24 @@ def _holds(condition: Condition, scan: Scanned) -> bool:
         return True
     if not condition.given <= scan.given.keys():
         return False
-    return all([_matches(reference, globs, scan) for reference, globs in condition.match])
+    return all([_matches(reference, globs, scan, _may_match) for reference, globs in condition.match])
 
 
-def _matches(reference: Reference, globs: Sequence[Glob], scan: Scanned) -> bool:
-    return any(_may_match(value, glob) for value in values_of(reference, scan) for glob in globs)
+def _is_certain(condition: Condition, scan: Scanned) -> bool:
+    return not condition.match or all(
+        [_matches(reference, globs, scan, _does_match) for reference, globs in condition.match]
+    )
+
+
+def _matches(reference: Reference, globs: Sequence[Glob], scan: Scanned, test: Callable[[Value, Glob], bool]) -> bool:
+    return any(test(value, glob) for value in values_of(reference, scan) for glob in globs)
+
+
+def _does_match(value: Value, glob: Glob) -> bool:
+    return value.exact and glob.pattern.match(value.text) is not None
 
 
 def _may_match(value: Value, glob: Glob) -> bool:
     if value.exact:
         return glob.pattern.match(value.text) is not None
-    return value.text.startswith(glob.literal) or glob.literal.startswith(value.text)
+    return glob.literal.startswith(value.text) or (glob.open and value.text.startswith(glob.literal))
