@@ -15,7 +15,7 @@ characters when `glob` is true, and then names everything that the pattern match
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 Span: TypeAlias = tuple[int, int]
 
@@ -58,6 +58,30 @@ class Cause(StrEnum):
 FATAL_CAUSES = frozenset({Cause.LIMIT, Cause.UNPARSEABLE, Cause.ANALYZER_ERROR})
 
 
+def _same(one: tuple[object, ...], other: object) -> bool:
+    return type(one) is type(other) and tuple.__eq__(one, other)  # of the same type, so a tuple
+
+
+def _differs(one: tuple[object, ...], other: object) -> bool:
+    return not _same(one, other)
+
+
+def _hash(one: tuple[object, ...]) -> int:
+    return hash((type(one), *one))
+
+
+Kind = TypeVar("Kind", bound=type)
+
+
+def of_its_kind(effect: Kind) -> Kind:
+    """Let effects of different kinds differ: as mere tuples, reading `/a` would equal deleting `/a`."""
+    effect.__eq__ = _same  # type: ignore[assignment]  # a NamedTuple's own comparison knows no class
+    effect.__ne__ = _differs  # type: ignore[assignment]
+    effect.__hash__ = _hash  # type: ignore[method-assign,assignment]
+    return effect
+
+
+@of_its_kind
 class FileRead(NamedTuple):
     """A file's or directory's contents are read."""
 
@@ -70,6 +94,7 @@ class FileRead(NamedTuple):
     origin: str = ""
 
 
+@of_its_kind
 class FileWrite(NamedTuple):
     """A file is created, replaced, appended to or edited; `taint` is that of what is written."""
 
@@ -83,6 +108,7 @@ class FileWrite(NamedTuple):
     origin: str = ""
 
 
+@of_its_kind
 class FileDelete(NamedTuple):
     """A file or directory is removed, truncated to nothing or made unrecoverable."""
 
@@ -95,6 +121,7 @@ class FileDelete(NamedTuple):
     origin: str = ""
 
 
+@of_its_kind
 class FileAttribute(NamedTuple):
     """Mode, owner, ACL, flags, times or labels change. `attribute` is mode|owner|acl|flags|time|label; `value` as written."""
 
@@ -109,6 +136,7 @@ class FileAttribute(NamedTuple):
     origin: str = ""
 
 
+@of_its_kind
 class Execute(NamedTuple):
     """A program starts. One for every simple command with a known or unknown name, builtins included.
 
@@ -126,6 +154,7 @@ class Execute(NamedTuple):
     origin: str = ""
 
 
+@of_its_kind
 class EvaluateCode(NamedTuple):
     """Text becomes code. `source` is argument|stdin|file|substitution; `read` says that the code was read and its own
     effects stand beside this one."""
@@ -139,6 +168,7 @@ class EvaluateCode(NamedTuple):
     origin: str = ""
 
 
+@of_its_kind
 class Connect(NamedTuple):
     """A connection is opened, or accepted where `listen`. `shell`: the peer drives a shell or interpreter through it."""
 
@@ -154,6 +184,7 @@ class Connect(NamedTuple):
     origin: str = ""
 
 
+@of_its_kind
 class Transfer(NamedTuple):
     """Data leaves this machine for `host`. `path` is the local source where there is one; `taint` says what the data is."""
 
@@ -167,6 +198,7 @@ class Transfer(NamedTuple):
     origin: str = ""
 
 
+@of_its_kind
 class SetVariable(NamedTuple):
     """A variable of the environment is set for a command, or exported. Plain shell variables give no effect."""
 
@@ -178,6 +210,7 @@ class SetVariable(NamedTuple):
     origin: str = ""
 
 
+@of_its_kind
 class Escalate(NamedTuple):
     """Something runs with other privileges. `method` is sudo|su|setuid|capability|namespace|…, `user` the target."""
 
@@ -188,6 +221,7 @@ class Escalate(NamedTuple):
     origin: str = ""
 
 
+@of_its_kind
 class Persist(NamedTuple):
     """Something will run later or at a start. `mechanism` is cron|at|service|login|hook|kernel|key|…"""
 
@@ -198,6 +232,7 @@ class Persist(NamedTuple):
     origin: str = ""
 
 
+@of_its_kind
 class Process(NamedTuple):
     """A process is acted on. `action` is signal|trace|priority|…; `by` is pid|name|all|job; `target` pid or name."""
 
@@ -210,6 +245,7 @@ class Process(NamedTuple):
     origin: str = ""
 
 
+@of_its_kind
 class System(NamedTuple):
     """The machine's own state changes.
 
@@ -227,6 +263,7 @@ class System(NamedTuple):
     origin: str = ""
 
 
+@of_its_kind
 class Package(NamedTuple):
     """A package manager acts. `action` is install|remove|upgrade|publish|run|download|build|config|login; `scope` is
     project|user|system; `source` is index|url|file|git|unknown."""
@@ -241,11 +278,12 @@ class Package(NamedTuple):
     origin: str = ""
 
 
+@of_its_kind
 class VersionControl(NamedTuple):
     """A repository changes; `target` is a ref, remote or key.
 
     `action` is record|discard|rewrite|clean|switch|merge|fetch|clone|push|force-push|delete-remote|config|hook|remote|tag|
-    branch|delete-branch|drop|stash|submodule|maintain|review|release|…
+    branch|delete-branch|drop|stash|submodule|maintain|review|issue|release|publish|delete-repository|…
     """
 
     system: str
@@ -256,6 +294,7 @@ class VersionControl(NamedTuple):
     origin: str = ""
 
 
+@of_its_kind
 class Database(NamedTuple):
     """A database is used. `action` is query|write|destroy|admin|execute|dump|load; `statement` where it is known."""
 
@@ -267,6 +306,7 @@ class Database(NamedTuple):
     origin: str = ""
 
 
+@of_its_kind
 class Cloud(NamedTuple):
     """A cloud, cluster or infrastructure tool acts. `action` is read|create|change|delete|secret|execute|login|security|…"""
 
@@ -278,6 +318,7 @@ class Cloud(NamedTuple):
     origin: str = ""
 
 
+@of_its_kind
 class Container(NamedTuple):
     """A container engine acts. `action` is run|exec|build|start|stop|remove|prune|pull|push|copy|login|change.
 
@@ -294,6 +335,7 @@ class Container(NamedTuple):
     origin: str = ""
 
 
+@of_its_kind
 class Exhaust(NamedTuple):
     """Resources are exhausted. `how` is fork-bomb|infinite-write|fill-disk|allocate."""
 
@@ -303,6 +345,7 @@ class Exhaust(NamedTuple):
     origin: str = ""
 
 
+@of_its_kind
 class Contains(NamedTuple):
     """An argument or result contains something: `category` is secret|pii|injection|…, `detail` names the detector."""
 
@@ -313,6 +356,7 @@ class Contains(NamedTuple):
     origin: str = ""
 
 
+@of_its_kind
 class Obscured(NamedTuple):
     """The text hides what it says. `how` is escapes|concatenation|encoding|invisible|glob-command|…; a signal, no more."""
 
@@ -322,6 +366,7 @@ class Obscured(NamedTuple):
     origin: str = ""
 
 
+@of_its_kind
 class UseTool(NamedTuple):
     """A runtime's tool acts in a way that is no file, network or shell effect: `category` is delegate|message|memory|plan|
     ask|discover|mcp|browser|…"""
@@ -333,6 +378,7 @@ class UseTool(NamedTuple):
     origin: str = ""
 
 
+@of_its_kind
 class Opaque(NamedTuple):
     """What happens here is not known, and why not. Never skipped, never guessed, never harmless."""
 
@@ -407,7 +453,9 @@ def as_json(effect: Effect) -> dict[str, object]:
     """An effect as a JSON object: `kind` first, then its fields; taints as a sorted list, spans as `[start, end]`."""
     fields: dict[str, object] = {"kind": kind_of(effect)}
     for name, value in zip(effect._fields, effect, strict=True):
-        fields[name] = sorted(value) if isinstance(value, frozenset) else list(value) if isinstance(value, tuple) else value
+        fields[name] = (
+            sorted(value) if isinstance(value, frozenset) else list(value) if isinstance(value, tuple) else value
+        )
     return fields
 
 
