@@ -8,17 +8,16 @@ import sys
 import time
 
 from fuzz.bash import Sandbox, missing
-from fuzz.canary import BROKEN, caught
+from fuzz.canary import BROKEN, canary_cases, caught
 from fuzz.choices import Seeded
 from fuzz.corpus import keep, rows
 from fuzz.grammar import allowed_pairs, generate
-from fuzz.hunt import Found, Hunt, findings, generated, mutated
+from fuzz.hunt import Found, Hunt, findings
 from fuzz.opinions import Comparison, ask, opinions
 from fuzz.oracles import Case
 from fuzz.reading import read
-from fuzz.wrapper_hunt import run_wrappers
+from fuzz.wrapper_hunt import described, run_wrappers
 
-CANARY_SCRIPTS = 210
 WRAPPER_ROUNDS = 1
 OPINION_SCRIPTS = 400
 PROGRESS_SECONDS = 20.0
@@ -34,7 +33,7 @@ def main() -> int:
     print(f"seed {options.seed}", flush=True)
     with Sandbox() as sandbox:
         faults = run_corpus(sandbox) + run_canary(sandbox)
-        hunt = Hunt(sandbox, options.seed)
+        hunt = Hunt(sandbox, options.seed, programs=described())
         _hunt(hunt, options.minutes, options.scripts)
         _report(hunt)
         run_opinions(options.seed)
@@ -72,8 +71,7 @@ def run_corpus(sandbox: Sandbox) -> int:
 
 def run_canary(sandbox: Sandbox) -> int:
     """Let the oracles judge readers that are broken on purpose; the number that they let pass."""
-    sources = [Seeded(f"canary:{at}") for at in range(CANARY_SCRIPTS)]
-    cases = [mutated(source) if at % 3 == 0 else generated(source) for at, source in enumerate(sources)]
+    cases = canary_cases()
     counts = caught(cases, sandbox.observe([case.text for case in cases], seed=1))
     for name, count in counts.items():
         print(

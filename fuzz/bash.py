@@ -3,10 +3,9 @@
 A *server* is one bash in fresh user-visible namespaces (mount, process, network, IPC), a root directory that holds bash
 and its libraries and nothing else, an unprivileged user, and limits on time, memory, files and processes. It reads a
 batch of scripts and forks a subshell for each: syntax alone with extglob off, then on, then two executions under
-different assignments of exit statuses. The command words of scripts are *markers*, a letter and a number (`m7`):
-shell functions in the
-first execution, unknown commands handled by `command_not_found_handle` in the second, and both take their exit status
-from a bit of the assignment, so that a run can be repeated.
+different assignments of exit statuses. The command words of scripts are *markers*, a letter and a number (`m7`): shell
+functions, or (in the second execution of one batch in four, since each then costs a process) unknown commands handled
+by `command_not_found_handle`. Both take their exit status from a bit of the assignment, so that a run can be repeated.
 """
 
 from __future__ import annotations
@@ -35,6 +34,7 @@ TRACE_BYTES = 16 << 20
 # ours: scripts write `wait`.
 _SERVER = r"""
 __nonce=$1 __one=$2 __two=$3 __names=
+set --
 shopt -u extglob expand_aliases
 for __i in {0..59}; do for __l in m e v; do
   eval "$__l$__i() ((__S>>$__i&1))"
@@ -55,18 +55,23 @@ $__t" )
 $__t" )
     builtin printf '%s:%s:=%s\n' "$__nonce" "x$__i" $? >&60
   fi
-  ( cd "/w/a$__i" && PS4="+$__nonce:a$__i: " __S=$__one && set -Tx && eval "$__t"; wait -- )
+  ( cd "/w/a$__i" && PS4="+$__nonce:a$__i: " __S=$__one && ulimit -t 1 && set -Tx && eval "$__t"; wait -- )
   builtin printf '%s:%s:=%s\n' "$__nonce" "a$__i" $? >&60
-  ( cd "/w/b$__i" && unset -f $__names && PS4="+$__nonce:b$__i: " __S=$__two && set -Tx && eval "$__t"; wait -- )
+done
+((__two & 3)) || unset -f $__names
+for __i in "${!__s[@]}"; do
+  __t=${__s[__i]}
+  ( cd "/w/b$__i" && PS4="+$__nonce:b$__i: " __S=$__two && ulimit -t 1 && set -Tx && eval "$__t"; wait -- )
   builtin printf '%s:%s:=%s\n' "$__nonce" "b$__i" $? >&60
 done
 """
 
 
 class Observation(NamedTuple):
-    """What bash made of one script. `valid` is `bash -n`, `valid_extglob` the same with `-O extglob`; both as a
-    shell that
-    reads a file or standard input would judge. `runs` are the two executions.
+    """What bash made of one script.
+
+    `valid` is `bash -n`, `valid_extglob` the same with `-O extglob`; both as a shell that reads a file would
+    judge. `runs` are the two executions.
     """
 
     valid: bool
@@ -104,8 +109,6 @@ class Sandbox:
         for name in ("bin", "dev", "proc", "log", "w"):
             (self.root / name).mkdir()
         install(self.root, "bash")
-        if _LOCALE.is_dir():
-            shutil.copytree(_LOCALE, self.root / str(_LOCALE).lstrip("/"))
         (self.root / "dev/fd").symlink_to("/proc/self/fd")
         (self.root / "bin/server").write_text(_SERVER)
 
@@ -116,20 +119,19 @@ class Sandbox:
         shutil.rmtree(self.root, ignore_errors=True)
 
     def observe(self, scripts: Sequence[str], seed: int) -> list[Observation]:
-        """What bash makes of each script. A script that stalls the server is cut off, and the rest run in a new one."""
-        found: list[Observation] = []
-        while len(found) < len(scripts):
-            found += self._batch(scripts[len(found) :], seed)
-        return found
-
-    def _batch(self, scripts: Sequence[str], seed: int) -> list[Observation]:
+        """What bash makes of each script. One that stalls the server is cut off, and the others run in new ones."""
+        if not scripts:
+            return []
         nonce = secrets.token_hex(6)
         self._lay_out(scripts)
         ended = self._serve([nonce, *(str(part) for part in assignments(seed))])
         trace = (self.root / "log/trace").read_bytes().decode("utf-8", "replace")
         lines, statuses = split(trace, nonce)
-        done = len(scripts) if ended else _finished(statuses, len(scripts)) + 1
-        return [_observation(lines, statuses, index) for index in range(min(done, len(scripts)))]
+        if ended:
+            return [_observation(lines, statuses, index) for index in range(len(scripts))]
+        guilty = _unfinished(statuses, len(scripts))
+        cut_off = _observation(lines, statuses, guilty)
+        return [*self.observe(scripts[:guilty], seed), cut_off, *self.observe(scripts[guilty + 1 :], seed)]
 
     def _lay_out(self, scripts: Sequence[str]) -> None:
         """Empty the working directories and write the batch."""
@@ -165,7 +167,9 @@ class Sandbox:
 
 
 def install(root: Path, *programs: str) -> None:
-    """Copy programs and the libraries they load into `root`: programs to `/bin`, libraries where they were."""
+    """Copy programs and what they load into `root`: programs to `/bin`, libraries and locale where they were."""
+    if _LOCALE.is_dir():
+        shutil.copytree(_LOCALE, root / str(_LOCALE).lstrip("/"))
     for program in programs:
         source = shutil.which(program)
         if source is None:
@@ -220,9 +224,10 @@ def assignments(seed: int) -> tuple[int, int]:
     return first, ~first & (1 << MARKERS) - 1
 
 
-def _finished(statuses: dict[str, int], count: int) -> int:
-    """How many scripts, from the first, ended both of their runs."""
-    return next((index for index in range(count) if f"b{index}" not in statuses), count)
+def _unfinished(statuses: dict[str, int], count: int) -> int:
+    """The first script whose first run did not end, or else whose second did not."""
+    wanting = (index for run in "ab" for index in range(count) if f"{run}{index}" not in statuses)
+    return next(wanting, count - 1)
 
 
 def _observation(lines: dict[str, list[str]], statuses: dict[str, int], index: int) -> Observation:

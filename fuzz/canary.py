@@ -7,10 +7,21 @@ from collections.abc import Sequence
 from typing import Final
 
 from fuzz.bash import Observation
+from fuzz.choices import Seeded
+from fuzz.hunt import generated, mutated
 from fuzz.oracles import Case, check
 from fuzz.reading import Reader, Reading, read
 
 _HEREDOC = re.compile(r"(?<!<)<<-?[ ]?\\?(['\"]?)E\w*\1(?!<)")
+
+
+def canary_cases() -> list[Case]:
+    """Scripts for broken readers: generated and mutated ones, half of them with here-documents and substitutions."""
+    plain = [generated(Seeded(f"canary:{at}")) for at in range(100)]
+    broken = [mutated(Seeded(f"canary mutated:{at}")) for at in range(50)]
+    more = (generated(Seeded(f"canary more:{at}")) for at in range(1500))
+    rich = [case for case in more if _HEREDOC.search(case.text) or " $( " in case.text]
+    return plain + broken + rich[:100]
 
 
 def caught(cases: Sequence[Case], seen: Sequence[Observation]) -> dict[str, int]:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fuzz.oracles import Finding
+from fuzz.trace import Run
 from fuzz.wrapper_runs import Started
 from fuzz.wrappers import NEEDED
 from policyengine.effects import Cause, Effect, Execute, Opaque
@@ -30,6 +31,12 @@ class Judged(NamedTuple):
 
     findings: tuple[Finding, ...]
     admitted: tuple[str, ...]
+
+
+def started_by(runs: tuple[Run, ...]) -> tuple[Started, ...]:
+    """The markers that bash executed, in the terms of this oracle."""
+    executed = {words for run in runs for words in run.executed if re.fullmatch(r"[mev]\d+", words[0])}
+    return tuple(Started(words[0], words[1:]) for words in sorted(executed))
 
 
 def judge(text: str, started: tuple[Started, ...], programs: Programs) -> Judged:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from fuzz.bash import Observation, Sandbox
 from fuzz.choices import Pair, Replayed, Seeded
+from fuzz.effects_oracle import judge, started_by
 from fuzz.grammar import Sample, generate
 from fuzz.minimise import shrink_choices, shrink_text
 from fuzz.mutate import mutate, seeds
@@ -16,10 +17,12 @@ from fuzz.oddities import excused
 from fuzz.oracles import Case, Finding, check
 from fuzz.reading import Reader, Reading, read
 from fuzz.splitting import check_split
+from policyengine.shell.programs import Programs
 
 GENERATED = 120  # scripts per round from the grammar
 MUTATED = 60
 SPLIT_EVERY = 3  # splitting is compared with parsing for one script in so many: it costs as much as all the rest
+EFFECTS_EVERY = 4  # interpretation is asked for one generated script in so many
 MAX_SAME = 2  # findings of one signature that are made small; the others are counted
 MAX_KEPT = 30
 
@@ -50,11 +53,12 @@ class Tally:
 
 @dataclass
 class Hunt:
-    """A hunt with one seed in one sandbox. `reader` is the reader under test."""
+    """One hunt: `reader` is under test, and with `programs` (descriptions of programs) the reported effects are too."""
 
     sandbox: Sandbox
     seed: int
     reader: Reader = read
+    programs: Programs | None = None
     tally: Tally = field(default_factory=Tally)
     rounds: int = 0
 
@@ -78,8 +82,7 @@ class Hunt:
         self.tally.executed += sum(len(run.executed) for run in seen.runs)
         self.tally.rejected += not (seen.valid_extglob if case.extglob else seen.valid)
         self.tally.stalled += seen.runs[1].status is None
-        splits = not case.extglob and self.tally.scripts % SPLIT_EVERY == 0
-        for finding in findings(self.reader, case, seen) if splits else verdicts(self.reader, case, seen):
+        for finding in self._findings(case, seen, self.tally.scripts):
             if excused(case, finding):
                 self.tally.excused += 1
                 continue
@@ -87,6 +90,15 @@ class Hunt:
             self.tally.signatures[signature] += 1
             if self.tally.signatures[signature] <= MAX_SAME and len(self.tally.found) < MAX_KEPT:
                 self._minimise(source, case, finding)
+
+    def _findings(self, case: Case, seen: Observation, number: int) -> list[Finding]:
+        """All that is wrong with the script of this number; what costs most is asked of some numbers only."""
+        found = verdicts(self.reader, case, seen)
+        if number % SPLIT_EVERY == 0 and not case.extglob:
+            found += check_split(case.text, case.extglob)
+        if number % EFFECTS_EVERY == 0 and self.programs and case.commands is not None and seen.valid:
+            found += effects(case, seen, self.programs)
+        return found
 
     def _minimise(self, source: Seeded, case: Case, finding: Finding) -> None:
         seed = self.seed + self.rounds
@@ -99,7 +111,7 @@ class Hunt:
 
         small = _smaller(source, case, fails)
         seen = self.sandbox.observe([small.text], seed)[0]
-        law = next((one for one in findings(self.reader, small, seen) if one.law == finding.law), finding)
+        law = next((one for one in self._findings(small, seen, 0) if one.law == finding.law), finding)
         if all(one.case.text != small.text for one in self.tally.found):
             self.tally.found.append(Found(small, law, seen, self.reader(small.text, small.extglob)))
 
@@ -113,13 +125,21 @@ class Hunt:
 
     def _has(self, case: Case, seen: Observation, finding: Finding) -> bool:
         wanted = _signature(finding, case)
-        same = [one for one in findings(self.reader, case, seen) if _signature(one, case) == wanted]
+        same = [one for one in self._findings(case, seen, 0) if _signature(one, case) == wanted]
         return bool(same) and not all(excused(case, one) for one in same)
 
 
 def findings(reader: Reader, case: Case, seen: Observation) -> list[Finding]:
     """Everything that the oracles have against a reader's view of one text, and against how it is split."""
-    return verdicts(reader, case, seen) + check_split(case.text, case.extglob)
+    return verdicts(reader, case, seen) + ([] if case.extglob else check_split(case.text, case.extglob))
+
+
+def effects(case: Case, seen: Observation, programs: Programs) -> list[Finding]:
+    """What ran and is not among the effects of a script. There are no users in the sandbox, so no `~user` either."""
+    if "~" in case.text:
+        return []
+    judged = judge(case.text, started_by(seen.runs), programs)
+    return [Finding(f"effects {law}", detail) for law, detail in judged.findings]
 
 
 def verdicts(reader: Reader, case: Case, seen: Observation) -> list[Finding]:

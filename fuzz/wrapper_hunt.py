@@ -11,6 +11,7 @@ from fuzz.wrapper_runs import WrapperSandbox
 from fuzz.wrappers import Wrapped, Wrapping, programs
 from policyengine.config import load
 from policyengine.errors import LoadError
+from policyengine.shell.programs import Programs
 
 MAX_SHOWN = 40
 
@@ -27,16 +28,23 @@ class WrapperTally:
     shown: list[str] = field(default_factory=list)
 
 
+def described() -> Programs | None:
+    """The shipped descriptions of programs; None, said aloud, where they do not load."""
+    try:
+        return load().programs
+    except LoadError as error:
+        print(f"skipped: effects, since the shipped rules do not load: {error}")
+        return None
+
+
 def run_wrappers(seed: int, rounds: int) -> WrapperTally:
     """Run every template `rounds` times. Programs that this machine lacks are named."""
     here, lacking = programs()
     for name in sorted(lacking):
         print(f"skipped: wrapper `{name}` is not installed")
     tally = WrapperTally()
-    try:
-        known = load().programs
-    except LoadError as error:
-        print(f"skipped: wrappers, since the shipped rules do not load: {error}")
+    known = described()
+    if known is None:
         return tally
     wrapping = Wrapping(here)
     with WrapperSandbox(here) as sandbox:
