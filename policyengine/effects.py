@@ -1,6 +1,7 @@
 """What a call would do: the closed union of effects.
 
-Analysis emits effects and never judges them; rules see effects and never parse. The union is as small as the rules need:
+Analysis emits effects and never judges them; rules see effects and never parse. The union is as small as the rules
+need:
 a program's peculiarities are fields (`action`, `scope`), not new classes. Every effect ends with the same three fields:
 
     where    on which machine it happens: here, in a container, on a remote host
@@ -8,8 +9,8 @@ a program's peculiarities are fields (`action`, `scope`), not new classes. Every
     origin   the program or tool that causes it
 
 `unknown` says that the value beside it (`path`, `host`, `target` …) is not fully known: the field then holds the prefix
-that is known for certain, possibly empty. Absolute paths are lexically normal (no `.`, `..`, `//`); a path may hold glob
-characters when `glob` is true, and then names everything that the pattern matches.
+that is known for certain, possibly empty. Absolute paths are lexically normal (no `.`, `..`, `//`); a path may hold
+glob characters when `glob` is true, and then names everything that the pattern matches.
 """
 
 from __future__ import annotations
@@ -123,7 +124,10 @@ class FileDelete(NamedTuple):
 
 @of_its_kind
 class FileAttribute(NamedTuple):
-    """Mode, owner, ACL, flags, times or labels change. `attribute` is mode|owner|acl|flags|time|label; `value` as written."""
+    """Mode, owner, ACL, flags, times or labels change.
+
+    `attribute` is mode|owner|acl|flags|time|label, `value` as written.
+    """
 
     path: str
     attribute: str
@@ -141,7 +145,8 @@ class Execute(NamedTuple):
     """A program starts. One for every simple command with a known or unknown name, builtins included.
 
     `program` is the base name, `path` the resolved path where the command word names one (else empty), `arguments` the
-    argument texts (None where unknown). `taint` is that of the program text when the file executed was fetched or decoded.
+    argument texts (None where unknown). `taint` is that of the program text when the file executed was fetched or
+    decoded.
     """
 
     program: str
@@ -157,7 +162,8 @@ class Execute(NamedTuple):
 @of_its_kind
 class EvaluateCode(NamedTuple):
     """Text becomes code. `source` is argument|stdin|file|substitution; `read` says that the code was read and its own
-    effects stand beside this one."""
+    effects stand beside this one.
+    """
 
     language: str
     source: str
@@ -170,7 +176,7 @@ class EvaluateCode(NamedTuple):
 
 @of_its_kind
 class Connect(NamedTuple):
-    """A connection is opened, or accepted where `listen`. `shell`: the peer drives a shell or interpreter through it."""
+    """A connection is opened, or accepted where `listen`; `shell`: a shell or interpreter is driven through it."""
 
     host: str
     port: str = ""
@@ -186,7 +192,10 @@ class Connect(NamedTuple):
 
 @of_its_kind
 class Transfer(NamedTuple):
-    """Data leaves this machine for `host`. `path` is the local source where there is one; `taint` says what the data is."""
+    """Data leaves this machine for `host`.
+
+    `path` is the local source where there is one; `taint` says what the data is.
+    """
 
     host: str
     path: str = ""
@@ -223,7 +232,7 @@ class Escalate(NamedTuple):
 
 @of_its_kind
 class Persist(NamedTuple):
-    """Something will run later or at a start. `mechanism` is cron|at|service|login|hook|kernel|key|…"""
+    """Something will run later or at a start: `mechanism` is cron, at, service, login, hook, kernel, key …."""
 
     mechanism: str
     path: str = ""
@@ -249,8 +258,8 @@ class Process(NamedTuple):
 class System(NamedTuple):
     """The machine's own state changes.
 
-    `area` is service|power|kernel|network|firewall|user|disk|mount|time|log|security|config|session|hardware; `action` a verb
-    (start stop restart suspend enable disable create change delete join load unload mount unmount format wipe clear
+    `area` is service|power|kernel|network|firewall|user|disk|mount|time|log|security|config|session|hardware, `action`
+    a verb (start stop restart suspend enable disable create change delete join load unload mount unmount format wipe clear
     scan capture record query …); `join` lets a user into the group `target`.
     """
 
@@ -266,7 +275,8 @@ class System(NamedTuple):
 @of_its_kind
 class Package(NamedTuple):
     """A package manager acts. `action` is install|remove|upgrade|publish|run|download|build|config|login; `scope` is
-    project|user|system; `source` is index|url|file|git|unknown."""
+    project|user|system; `source` is index|url|file|git|unknown.
+    """
 
     manager: str
     action: str
@@ -282,8 +292,8 @@ class Package(NamedTuple):
 class VersionControl(NamedTuple):
     """A repository changes; `target` is a ref, remote or key.
 
-    `action` is record|discard|rewrite|clean|switch|merge|fetch|clone|push|force-push|delete-remote|config|hook|remote|tag|
-    branch|delete-branch|drop|stash|submodule|maintain|review|issue|release|publish|delete-repository|…
+    `action` is record|discard|rewrite|clean|switch|merge|fetch|clone|push|force-push|delete-remote|config|hook|remote|
+    tag|branch|delete-branch|drop|stash|submodule|maintain|review|issue|release|publish|delete-repository|…
     """
 
     system: str
@@ -308,7 +318,10 @@ class Database(NamedTuple):
 
 @of_its_kind
 class Cloud(NamedTuple):
-    """A cloud, cluster or infrastructure tool acts. `action` is read|create|change|delete|secret|execute|login|security|…"""
+    """A cloud, cluster or infrastructure tool acts.
+
+    `action` is read|create|change|delete|secret|execute|login|security.
+    """
 
     provider: str
     action: str
@@ -358,7 +371,10 @@ class Contains(NamedTuple):
 
 @of_its_kind
 class Obscured(NamedTuple):
-    """The text hides what it says. `how` is escapes|concatenation|encoding|invisible|glob-command|…; a signal, no more."""
+    """The text hides what it says: a signal, no more.
+
+    `how` is escapes|concatenation|encoding|invisible|glob-command.
+    """
 
     how: str
     where: Where = Where.HERE
@@ -368,8 +384,10 @@ class Obscured(NamedTuple):
 
 @of_its_kind
 class UseTool(NamedTuple):
-    """A runtime's tool acts in a way that is no file, network or shell effect: `category` is delegate|message|memory|plan|
-    ask|discover|mcp|browser|…"""
+    """A runtime's tool acts in a way that is no file, network or shell effect.
+
+    `category` is delegate|message|memory|plan|ask|discover|mcp|browser and the like.
+    """
 
     tool: str
     category: str
@@ -469,7 +487,8 @@ class WrittenFile(NamedTuple):
 
 class Facts(NamedTuple):
     """All that analysis found out about one call. `written` and `cwd` feed `RunState`; `cwd` is None where
-    unchanged, empty where it is no longer known."""
+    unchanged, empty where it is no longer known.
+    """
 
     effects: tuple[Effect, ...] = ()
     written: tuple[WrittenFile, ...] = ()

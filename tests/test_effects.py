@@ -16,7 +16,7 @@ def test_every_member_of_the_union_has_one_name_and_the_other_way_round() -> Non
     assert len(set(KINDS.values())) == len(KINDS)
 
 
-@pytest.mark.parametrize(("one", "other"), itertools.combinations(KINDS, 2))
+@pytest.mark.parametrize(("one", "other"), list(itertools.combinations(KINDS, 2)))
 def test_effects_of_different_kinds_differ_whatever_they_hold(one: type[Effect], other: type[Effect]) -> None:
     shared = min(len(one._fields), len(other._fields))
     values = ["x"] * shared
