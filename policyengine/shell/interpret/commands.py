@@ -156,7 +156,7 @@ def dispatch(machine: Machine, values: list[Value], nodes: Sequence[Word], span:
 
 
 def _is_plain(word: Word) -> bool:
-    return len(word.parts) == 1
+    return len(word.parts) == 1 and type(word.parts[0]) not in (CommandSubstitution, DoubleQuoted)
 
 
 def _disguised(machine: Machine, word: Word, head: Value) -> None:

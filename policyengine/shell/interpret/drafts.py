@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from policyengine.effects import EFFECTS, Cause, Connect, Effect, FileWrite, Where
+from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.redirects import place_of
-from policyengine.shell.interpret.roles import Invocation
 from policyengine.shell.programs import Draft
+from policyengine.shell.programs.reading import Field
 from policyengine.shell.values import Value
 
 _PATHS = frozenset({"path", "mount"})
 _FILES = frozenset({"file.read", "file.write", "file.delete", "file.attribute"})
 _DEFAULTS = {kind: frozenset(cls._fields) for kind, cls in EFFECTS.items()}
+_PACKAGE = "package.change"
+_SOURCES = (  # where a package comes from, by how its name begins (pip, npm, cargo, apt and their kin agree on these)
+    ("git", ("git+", "git@", "git:", "ssh:", "github:", "gitlab:", "bitbucket:", "gist:", "hg+", "svn+", "bzr+")),
+    ("url", ("http://", "https://", "ftp://")),
+    ("file", ("/", "./", "../", "~/", "file:", "link:", "portal:")),
+)
+_FILE_ENDS = (".whl", ".tar.gz", ".tgz", ".zip", ".deb", ".rpm", ".apk", ".snap", ".gem", ".nupkg", ".jar")
 
 
 def effect_of(invocation: Invocation, draft: Draft) -> Effect:
@@ -35,11 +43,31 @@ def effect_of(invocation: Invocation, draft: Draft) -> Effect:
         fields.setdefault("recursive", invocation.recursive)
     if fields.get("where", Where.HERE) is Where.HERE:
         fields["where"] = machine.where
+    if draft.kind == _PACKAGE and "source" not in fields:
+        fields["source"] = _source(draft.fields.get("name"))
     if draft.kind == "file.write":
         fields.setdefault("taint", invocation.content.taint)
     effect: Effect = EFFECTS[draft.kind](**fields, span=span, origin=invocation.origin)  # type: ignore[arg-type]
     _remember(invocation, effect)
     return effect
+
+
+def _source(name: Field | None) -> str:
+    """Where a package comes from, told by its name: `index` unless the name says otherwise.
+
+    `name @ address` and `name@address` are read by the address (PEP 508, npm package specifications).
+    """
+    if not isinstance(name, Value):
+        return "index"
+    text = name.text
+    _, at, address = text.partition("@")
+    for form in (text, address.strip() if at else ""):
+        source = next((source for source, starts in _SOURCES if form.startswith(starts)), "")
+        if source:
+            return "git" if source == "url" and ".git" in form[-5:] else source
+    if text in (".", "..") or (name.exact and text.endswith(_FILE_ENDS)):
+        return "file"
+    return "index" if name.exact or text else "unknown"
 
 
 def _remember(invocation: Invocation, effect: Effect) -> None:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from policyengine.effects import CLEAN, Span, Taint, Taints, Where
 from policyengine.shell.interpret.drafts import effect_of
 from policyengine.shell.interpret.evaluate import evaluate_input
+from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.machine import OUTER_INPUT, Machine, Stream, Variable
-from policyengine.shell.interpret.roles import ROLES, Invocation, language_role
+from policyengine.shell.interpret.roles import ROLES, language_role
 from policyengine.shell.programs import Program, Tail, Use, filled, read_arguments
 from policyengine.shell.values import UNKNOWN, Value
 

@@ -7,7 +7,7 @@ no effect of their own, dynamic access to what matters is Opaque.
 from __future__ import annotations
 
 import ast
-import warnings
+import re
 
 from policyengine.shell.code.acts import Act, Kind
 from policyengine.shell.code.python.calls import CALLS, METHODS, PREFIXES
@@ -25,13 +25,21 @@ def read_python(text: str) -> list[Act]:
     """What Python code does."""
     if len(text) > MAX_CODE or _nesting(text) > MAX_OPEN:
         return [Act(Kind.OPAQUE, Value(""), ("code too long or too deep to be read",))]
+    readable = _ESCAPE.sub(_valid, text) if "\\" in text else text
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # invalid escapes in the code that is read are not ours
-            tree = ast.parse(_without_magics(text))
+        tree = ast.parse(_without_magics(readable))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return [Act(Kind.OPAQUE, Value(""), ("not valid Python",))]
-    return _Reader(text).read(tree)
+    return _Reader(text, exact=readable == text).read(tree)
+
+
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPABLE = frozenset("\n\r\\'\"abfnrtv01234567xNuU")
+
+
+def _valid(found: re.Match[str]) -> str:
+    """Python warns about unknown escapes, on the standard error of whoever asked; doubled they mean the same."""
+    return found[0] if found[1] in _ESCAPABLE else "\\" + found[0]
 
 
 def _nesting(text: str) -> int:
@@ -61,11 +69,11 @@ def _magics_blanked(text: str) -> str:
 class _Reader:
     """One pass over a tree, statements in order; functions and classes are read as if they were called."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, exact: bool) -> None:
         self.acts: list[Act] = []
         self.scope = Scope()
         self.starts = _line_starts(text)
-        self.ascii = text.isascii()
+        self.located = exact and text.isascii()
 
     def read(self, tree: ast.Module) -> list[Act]:
         nodes = 0
@@ -101,7 +109,7 @@ class _Reader:
 
     def _offsets(self, node: ast.Call) -> tuple[int, int]:
         last = node.end_lineno or node.lineno
-        if not self.ascii:  # columns are counted in bytes
+        if not self.located:  # columns are counted in bytes
             return 0, 0
         if last > len(self.starts):
             return 0, 0

@@ -75,7 +75,7 @@ def _kind_of(mode: Value) -> Kind:
 
 
 def _path_method(kind: Kind) -> Handler:
-    """A method of a path: `Path(x).unlink()`; of other objects of that method name nothing is known, and nothing is said."""
+    """A method of a path: `Path(x).unlink()`; of other objects with a method of that name nothing is said."""
 
     def handler(node: ast.Call, scope: Scope) -> list[Act]:
         assert isinstance(node.func, ast.Attribute)

@@ -40,8 +40,12 @@ _DECODERS: dict[str, Callable[[bytes], bytes]] = {
 _OPAQUE_DECODERS = frozenset(
     {"marshal.loads", "pickle.loads", "codecs.decode", "gzip.decompress", "bz2.decompress", "lzma.decompress"}
 )
-_SAME = frozenset({"str", "bytes", "bytearray", "os.fspath", "os.path.expanduser", "pathlib.Path", "pathlib.PurePath",
-                   "pathlib.PosixPath", "os.path.abspath", "os.path.realpath", "os.path.normpath", "compile", "shlex.quote"})  # fmt: skip
+_SAME = frozenset(
+    {
+        "str", "bytes", "bytearray", "compile", "shlex.quote", "pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath",
+        "os.fspath", "os.path.expanduser", "os.path.abspath", "os.path.realpath", "os.path.normpath",
+    }
+)  # fmt: skip
 _SAME_METHODS = frozenset({"decode", "encode", "strip", "expanduser", "resolve", "absolute", "read", "text", "content"})
 _ALIASED = frozenset({"eval", "exec", "open", "compile", "__import__", "getattr"})
 MAX_SCANNED = 300  # nodes of an expression that are looked at for where its value comes from
@@ -135,7 +139,7 @@ class Scope:
 
     # ----------------------------------------------------------------------------------------------------------- names
     def name_of(self, node: ast.expr) -> str | None:
-        """The dotted name of a function: `os.system`, also through imports, `__import__` and `getattr` with constants."""
+        """The dotted name of a function: `os.system`, also through imports, `__import__` and constant `getattr`."""
         parts: list[str] = []
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)

@@ -1,0 +1,142 @@
+"""Roles that read, write, delete and change files (`rules/commands/README.md`, Roles)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from policyengine.effects import (
+    CLEAN,
+    Execute,
+    FileAttribute,
+    FileDelete,
+    FileRead,
+    FileWrite,
+    Taint,
+    Taints,
+    Where,
+)
+from policyengine.shell.interpret.invocation import Invocation
+from policyengine.shell.interpret.machine import Stream
+from policyengine.shell.interpret.redirects import file_stream, is_standard
+from policyengine.shell.paths import Path, Place, base_name
+from policyengine.shell.programs import Use
+from policyengine.shell.values import Value
+
+_FETCHED: Taints = frozenset({Taint.FETCHED})
+
+
+def is_dash(value: Value) -> bool:
+    """Whether a value is `-`, a standard stream."""
+    return value.exact and value.text == "-"
+
+
+def read(invocation: Invocation, use: Use) -> None:
+    """A path whose contents are read."""
+    value = use.value
+    if value.text[:1] in ("-", "/") and (is_dash(value) or is_standard(value.text)):
+        return
+    path, unknown, glob = invocation.path(use)
+    invocation.machine.effects.append(
+        FileRead(path, unknown, glob, invocation.recursive, invocation.where(use), value.span, invocation.origin)
+    )
+
+
+def write(invocation: Invocation, use: Use) -> None:
+    """A path that is written; `append` where a flag of that name is set."""
+    _written(invocation, use, append="append" in invocation.reading.flags)
+
+
+def append(invocation: Invocation, use: Use) -> None:
+    """A path that is appended to."""
+    _written(invocation, use, append=True)
+
+
+def _written(invocation: Invocation, use: Use, *, append: bool) -> None:
+    value, machine = use.value, invocation.machine
+    if value.text[:1] in ("-", "/") and (is_dash(value) or is_standard(value.text)):
+        body = machine.pipes.pop(value.text, None)
+        if body is not None:
+            machine.emit(machine.capture(body.body, invocation.content))
+        return
+    path, unknown, glob = invocation.path(use)
+    taint = invocation.content.taint
+    machine.effects.append(
+        FileWrite(path, unknown, glob, append, taint, invocation.where(use), value.span, invocation.origin)
+    )
+    if not unknown and not glob and invocation.where(use) is Where.HERE:
+        machine.write_file(path, invocation.content, append=append)
+
+
+def edit(invocation: Invocation, use: Use) -> None:
+    """A path that is changed in place."""
+    path, unknown, glob = invocation.path(use)
+    machine = invocation.machine
+    machine.effects.append(
+        FileWrite(path, unknown, glob, False, CLEAN, invocation.where(use), use.value.span, invocation.origin)
+    )
+    if machine.file(path):  # its text is no longer known, but where it came from is
+        machine.write_file(path, Stream(None, file_stream(machine, Path(path)).taint))
+
+
+def into(invocation: Invocation, use: Use) -> None:
+    """A directory or file that receives: both readings are remembered."""
+    _written(invocation, use, append=False)
+    path, unknown, _ = invocation.path(use)
+    if unknown or invocation.machine.where is not Where.HERE:
+        return
+    for source in invocation.reading.uses:
+        if source.role in ("read", "move", "link", "source") and source.value.exact:
+            name = base_name(source.value.text)
+            stream = file_stream(invocation.machine, invocation.path(source))
+            invocation.machine.write_file(f"{path.rstrip('/')}/{name}", stream)
+
+
+def delete(invocation: Invocation, use: Use) -> None:
+    """A path that is removed."""
+    path, unknown, glob = invocation.path(use)
+    invocation.machine.effects.append(
+        FileDelete(path, unknown, glob, invocation.recursive, invocation.where(use), use.value.span, invocation.origin)
+    )
+
+
+def move(invocation: Invocation, use: Use) -> None:
+    """The source of a move: read, and gone."""
+    path, unknown, glob = invocation.path(use)
+    where, span = invocation.where(use), use.value.span
+    invocation.machine.effects.append(FileRead(path, unknown, glob, False, where, span, invocation.origin))
+    invocation.machine.effects.append(FileDelete(path, unknown, glob, False, where, span, invocation.origin))
+
+
+def attribute(attribute: str) -> Callable[[Invocation, Use], None]:
+    """A handler for paths whose attribute changes."""
+
+    def handler(invocation: Invocation, use: Use) -> None:
+        value = invocation.given("attr-value")
+        path, unknown, glob = invocation.path(use)
+        invocation.machine.effects.append(
+            FileAttribute(
+                path, attribute, value.text if value is not None else "", unknown, glob, invocation.recursive,
+                invocation.where(use), use.value.span, invocation.origin,
+            )
+        )  # fmt: skip
+
+    return handler
+
+
+def execute(invocation: Invocation, use: Use) -> None:
+    """A file or program that is started without arguments."""
+    value, machine = use.value, invocation.machine
+    path = invocation.path(use) if "/" in value.text else Path("")
+    taint = file_stream(machine, path).taint & _FETCHED if path.path and machine.file(path.path) else CLEAN
+    machine.effects.append(
+        Execute(
+            base_name(value.text), path.path, (), not value.exact, taint, invocation.where(use), value.span,
+            invocation.origin,
+        )
+    )  # fmt: skip
+
+
+def chdir(invocation: Invocation, use: Use) -> None:
+    """A directory in which the paths after it resolve."""
+    found = invocation.path(use)
+    invocation.cwd = Place(found.path, not found.unknown)

@@ -1,0 +1,134 @@
+"""Roles that connect, fetch and send (`rules/commands/README.md`, Roles)."""
+
+from __future__ import annotations
+
+from policyengine.effects import Connect, Transfer
+from policyengine.shell.interpret.content import stream_of
+from policyengine.shell.interpret.files import into, is_dash, read
+from policyengine.shell.interpret.invocation import Invocation
+from policyengine.shell.interpret.machine import Stream
+from policyengine.shell.interpret.redirects import file_stream
+from policyengine.shell.programs import Use
+from policyengine.shell.urls import split_host, split_remote, split_url
+from policyengine.shell.values import Value
+
+
+def _connect(invocation: Invocation, use: Use, host: str, port: str, url: str = "") -> None:
+    invocation.connected = True
+    invocation.peer = None if url else (host, port)  # over a URL one answer comes, no conversation
+    invocation.machine.effects.append(
+        Connect(
+            host, port, url, _method(invocation) if url else "",
+            not use.value.exact and not _host_known(use.value, host),
+            False, False, invocation.where(use), use.value.span, invocation.origin,
+        )
+    )  # fmt: skip
+
+
+def _host_known(value: Value, host: str) -> bool:
+    """A URL's host is certain once something after it is written."""
+    return bool(host) and value.text.partition("://")[2].find("/") > 0
+
+
+def _method(invocation: Invocation) -> str:
+    for flag in ("post", "put", "delete", "patch", "head"):
+        if flag in invocation.reading.flags:
+            return flag.upper()
+    return "GET"
+
+
+def url(invocation: Invocation, use: Use) -> None:
+    """A URL that is fetched; `file:` is a local path."""
+    text = use.value.text
+    if text[:5].lower() == "file:":
+        local = use._replace(value=use.value._replace(text=text[5:].removeprefix("//")))
+        read(invocation, local)
+        return
+    url = split_url(text)
+    _connect(invocation, use, url.host, url.port, text)
+
+
+def host(invocation: Invocation, use: Use) -> None:
+    """A host that is connected to."""
+    host, port = split_host(use.value.text)
+    if not port:
+        given = invocation.given("port")
+        port = given.text if given is not None else ""
+    _connect(invocation, use, host, port)
+
+
+def listen(invocation: Invocation, use: Use) -> None:
+    """A port or address that is listened on."""
+    text = use.value.text
+    host, port = split_host(text) if ":" in text else ("", text)
+    invocation.connected = True
+    invocation.peer = (host, port)
+    invocation.machine.effects.append(
+        Connect(
+            host,
+            port,
+            "",
+            "",
+            not use.value.exact,
+            True,
+            False,
+            invocation.where(use),
+            use.value.span,
+            invocation.origin,
+        )
+    )
+
+
+def _remote(use: Use) -> tuple[str, str] | None:
+    text = use.value.text
+    if "://" in text:
+        url = split_url(text)
+        return (url.host, url.path) if url.scheme != "file" else None
+    return split_remote(text)
+
+
+def source(invocation: Invocation, use: Use) -> None:
+    """A local or remote source of a copy."""
+    remote = _remote(use)
+    if remote is None:
+        read(invocation, use)
+    else:
+        _connect(invocation, use, remote[0], "")
+
+
+def target(invocation: Invocation, use: Use) -> None:
+    """A local or remote target of a copy; a remote one receives every local source."""
+    remote = _remote(use)
+    if remote is None:
+        into(invocation, use)
+        return
+    _connect(invocation, use, remote[0], "")
+    sources = [source for source in invocation.reading.uses if source.role == "source" and _remote(source) is None]
+    for source in sources:
+        path = invocation.path(source)
+        invocation.machine.effects.append(
+            Transfer(
+                remote[0], path.path, "", False, file_stream(invocation.machine, path).taint, invocation.machine.where,
+                source.value.span, invocation.origin,
+            )
+        )  # fmt: skip
+
+
+def upload(invocation: Invocation, use: Use) -> None:
+    """A local file that is sent."""
+    if is_dash(use.value):
+        invocation.send(invocation.machine.stdin)
+        return
+    read(invocation, use)
+    known = stream_of(invocation.machine, use, invocation.cwd)
+    invocation.send(known, known.path, use.value.span)
+
+
+def upload_data(invocation: Invocation, use: Use) -> None:
+    """`curl -d`: a text, `@file`, or `name@file`."""
+    value = use.value
+    name, at, file = value.text.partition("@")
+    if at and (not name or name.isidentifier()) and file:
+        upload(invocation, use._replace(value=value._replace(text=file)))
+        return
+    invocation.send(Stream(value.text if value.exact else None, value.taint), span=value.span)
