@@ -49,9 +49,10 @@ class Example:
 
 
 def compile_descriptions(documents: Iterable[Document]) -> dict[str, Compiled]:
-    """Check descriptions and compile them: program name → compiled description (see `shell.programs.grammar`).
+    """Check descriptions and compile them: program name → compiled description (see `shell.programs.decoding`).
 
-    Further names of a program are entries `{"=": name}`; names with `*`, `?` or `[` are globs (`grammar.glob_names`).
+    Further names of a program are entries `{"=": name}`; names with `*`, `?` or `[` are globs, see
+    `shell.programs.finder.glob_names`.
 
     Raises:
         LoadError: a description is wrong, or two are for the same name.

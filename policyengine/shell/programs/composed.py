@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from policyengine.shell.programs.grammar import Operand
+from policyengine.shell.programs.parts import Operand
 from policyengine.shell.programs.reading import Tail, filled
 from policyengine.shell.values import UNKNOWN, Value
 

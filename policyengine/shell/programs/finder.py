@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from policyengine.shell.programs.grammar import Compiled, Program, glob_names
+from policyengine.shell.programs.decoding import Compiled, is_glob
+from policyengine.shell.programs.grammar import Program
 
 
 class Programs:
@@ -38,3 +39,8 @@ class Programs:
             same = compiled.get("=")
             self._decoded[key] = Program(key, compiled) if same is None else self._decode(same)
         return self._decoded[key]
+
+
+def glob_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return those program names that are globs, the most particular (longest) first."""
+    return tuple(sorted(filter(is_glob, names), key=lambda name: (-len(name), name)))

@@ -7,7 +7,8 @@ from typing import Protocol
 
 from policyengine.effects import Cause, Span
 from policyengine.shell.programs.composed import awaiting, composed, joined
-from policyengine.shell.programs.grammar import Condition, Elements, Glob, Operand, Overlay, Program, Reference
+from policyengine.shell.programs.grammar import Program
+from policyengine.shell.programs.parts import Condition, Elements, Glob, Operand, Overlay, Reference
 from policyengine.shell.programs.reading import Draft, Reading, Tail, Use
 from policyengine.shell.programs.roles import roles_of
 from policyengine.shell.programs.templates import Found, drafts_of, values_of

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from policyengine.effects import Cause, Span
-from policyengine.shell.programs.grammar import FLAG, Option, Program
+from policyengine.shell.programs.grammar import Program
 from policyengine.shell.programs.meaning import meaning_of
+from policyengine.shell.programs.parts import FLAG, Option
 from policyengine.shell.programs.reading import Draft, Reading, Tail, Use
 from policyengine.shell.programs.roles import is_assignment
 from policyengine.shell.programs.templates import drafts_of
@@ -165,18 +166,11 @@ class Scan:
         name, equals, rest = text.partition("=")
         option = self.program.options.get(name) if equals or value.exact else None
         if option is None and (equals or value.exact) and self.program.style == "gnu":
-            option = self._abbreviated(name)
+            option = self.program.abbreviated(name) if len(name) > 2 else None
         if option is not None:
             self._apply(option, name, part(value, rest) if equals else None, option.takes)
         elif not (self.program.negatable and value.exact and f"--{name[5:]}" in self.program.options):
             self._unknown(value)
-
-    def _abbreviated(self, name: str) -> Option | None:
-        if len(name) < 3:
-            return None
-        found = {id(option): option for key, option in self.program.options.items() if key.startswith(name)}
-        names = [key for key in self.program.options if key.startswith(name)] if FLAG in found.values() else []
-        return next(iter(found.values())) if len(found) == 1 and len(names) <= 1 else None
 
     def _single(self, value: Value, text: str) -> None:
         options = self.program.options

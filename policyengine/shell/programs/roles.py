@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from policyengine.shell.programs.grammar import Elements, Operand, Roles
+from policyengine.shell.programs.parts import Elements, Operand, Roles
 from policyengine.shell.values import Value
 
 MAX_CACHED = 8  # numbers of operands for which a list of roles remembers its layout

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from policyengine.shell.programs.grammar import Reference, Template
+from policyengine.shell.programs.parts import Reference, Template
 from policyengine.shell.programs.reading import Draft, Field, Use
 from policyengine.shell.urls import split_host, split_url
 from policyengine.shell.values import Value
