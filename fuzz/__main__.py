@@ -14,7 +14,6 @@ from fuzz.corpus import keep, rows
 from fuzz.grammar import allowed_pairs, generate
 from fuzz.hunt import Found, Hunt, findings
 from fuzz.opinions import Comparison, ask, opinions
-from fuzz.oracles import Case
 from fuzz.reading import read
 from fuzz.wrapper_hunt import described, run_wrappers
 
@@ -34,11 +33,9 @@ def main() -> int:
     with Sandbox() as sandbox:
         faults = run_corpus(sandbox) + run_canary(sandbox)
         hunt = Hunt(sandbox, options.seed, programs=described())
-        _hunt(hunt, options.minutes, options.scripts)
+        _hunt(hunt, options)
         _report(hunt)
-        run_opinions(options.seed)
-        for found in hunt.tally.found:
-            _show(found, keep(found.case, found.finding, found.seen, found.reading) if options.keep else "not kept")
+        faults += run_opinions(options.seed)
     faults += sum(hunt.tally.signatures.values()) + _wrappers(options.seed)
     print(f"findings {faults}")
     return 1 if faults else 0
@@ -80,11 +77,14 @@ def run_canary(sandbox: Sandbox) -> int:
     return sum(not counts[name] for name in BROKEN)
 
 
-def _hunt(hunt: Hunt, minutes: float, scripts: int) -> None:
+def _hunt(hunt: Hunt, options: argparse.Namespace) -> None:
     allowed = len(allowed_pairs())
     start = shown = time.monotonic()
-    while time.monotonic() - start < minutes * 60 and hunt.tally.scripts < scripts:
+    while time.monotonic() - start < options.minutes * 60 and hunt.tally.scripts < options.scripts:
+        before = len(hunt.tally.found)
         hunt.round()
+        for found in hunt.tally.found[before:]:
+            _show(found, keep(found.case, found.finding, found.seen, found.reading) if options.keep else "not kept")
         if time.monotonic() - shown > PROGRESS_SECONDS:
             shown = time.monotonic()
             tally = hunt.tally
@@ -119,29 +119,37 @@ def _wrappers(seed: int) -> int:
     return tally.findings
 
 
-def run_opinions(seed: int) -> None:
-    """Count where second opinions see the same commands in generated scripts as our reader does."""
+def run_opinions(seed: int) -> int:
+    """Compare with second opinions; the number of commands that only they see."""
     samples = [generate(Seeded(f"opinion:{seed}:{at}")) for at in range(OPINION_SCRIPTS)]
+    faults = 0
     for name, opinion in opinions().items():
         comparison = Comparison()
         for sample in samples:
-            reported = {one.words[0] for one in read(sample.text, sample.extglob).commands if one.words}
-            ours = frozenset(name for name in reported if name is not None and name[0] == "m" and name[1:].isdigit())
-            comparison = comparison.compared(ask(opinion, sample.text), ours)
+            theirs = ask(opinion, sample.text)
+            reading = read(sample.text, sample.extglob)
+            if theirs is not None and reading.accepted:
+                ours = frozenset(str(one.words[0]) for one in reading.commands if one.words)
+                comparison.add(sample.text, sample.commands, theirs, ours & sample.commands)
         print(
-            f"second opinion {name}: reads {comparison.read} of {len(samples)}, "
-            f"same commands in {comparison.agreed}, others in {comparison.wrong}"
+            f"second opinion {name}: reads {comparison.read} of {len(samples)}, agrees in {comparison.agreed}, "
+            f"lacks commands in {comparison.fewer}, takes data for commands in {comparison.mistaken}, "
+            f"sees more than we do in {len(comparison.more)}"
         )
+        for text in comparison.more[:3]:
+            print(f"  {text!r}")
+        faults += len(comparison.more)
+    return faults
 
 
 def _show(found: Found, name: str) -> None:
     case = found.case
-    known = None if case.commands is None else Case(case.text, case.extglob, case.commands).commands
+    known = case.commands
     print(f"\n{found.finding.law}: {found.finding.detail}  [{name}]")
     print(f"  text {case.text!r} extglob={case.extglob} commands={None if known is None else sorted(known)}")
     print(f"  bash valid={found.seen.valid} ran={sorted(' '.join(words) for words in found.seen.executed)[:8]!r}")
     said = found.reading.error or found.reading.crashed or [one.words for one in found.reading.commands][:8]
-    print(f"  reader {said!r}"[:600])
+    print(f"  reader {said!r}"[:600], flush=True)
 
 
 if __name__ == "__main__":

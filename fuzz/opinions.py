@@ -9,27 +9,36 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 _MARKER = re.compile(r"[mdev]\d+")
 Opinion = Callable[[str], frozenset[str]]
 
 
-class Comparison(NamedTuple):
-    """What one second opinion made of some texts: how many it read, in how many it saw the same commands as we did,
-    in how
-    many it took data for commands or missed a command that bash knows.
+@dataclass
+class Comparison:
+    """What one second opinion made of some texts.
+
+    `agreed`: the same commands as ours; `fewer`: it lacks some that the grammar knows of; `mistaken`: it takes data for
+    commands; `more`: texts in which it sees commands that the grammar knows of and we do not report. Only the last is
+    held against us.
     """
 
     read: int = 0
     agreed: int = 0
-    wrong: int = 0
+    fewer: int = 0
+    mistaken: int = 0
+    more: list[str] = field(default_factory=list)
 
-    def compared(self, theirs: frozenset[str] | None, ours: frozenset[str]) -> Comparison:
-        """The same with one more text; `theirs` is None where the text was not read."""
-        if theirs is None:
-            return self
-        return Comparison(self.read + 1, self.agreed + (theirs == ours), self.wrong + (theirs != ours))
+    def add(self, text: str, known: frozenset[str], theirs: frozenset[str], ours: frozenset[str]) -> None:
+        """Count one text that the second opinion reads."""
+        self.read += 1
+        self.agreed += theirs == ours
+        self.fewer += not known <= theirs
+        self.mistaken += not theirs <= known
+        if (theirs & known) - ours:
+            self.more.append(text)
 
 
 def opinions() -> dict[str, Opinion]:
