@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from policyengine.config.specs import compile_descriptions
 from policyengine.config.yamlfile import read_text
 from policyengine.effects import Cause, Taint, Where
 from policyengine.shell.programs import Programs, Reading, Tail, filled, read_arguments
+from policyengine.shell.programs.vocabulary import is_role
 from policyengine.shell.values import Value
 
 DESCRIPTIONS = r"""
@@ -78,7 +81,8 @@ vcs:
     rm: {effects: [{vcs.change: {system: vcs, action: rm, target: $*}}]}
     stash: {when: [{if: bare, effects: [{vcs.change: {system: vcs, action: stash}}]}], subcommands: {list: {}}}
 """
-PROGRAMS = Programs(compile_descriptions([read_text(DESCRIPTIONS, "test.yaml")]))
+COMPILED = compile_descriptions([read_text(DESCRIPTIONS, "test.yaml")])
+PROGRAMS = Programs(COMPILED)
 
 
 def _read(name: str, *arguments: str | Value) -> Reading:
@@ -304,3 +308,38 @@ def test_programs_are_found_by_exact_name_then_by_glob() -> None:
     assert PROGRAMS.find("tool") is PROGRAMS.find("tool3.1")
     assert PROGRAMS.find("toolx") is None
     assert PROGRAMS.find("frobnicate") is None
+
+
+WORDS = st.sampled_from(
+    [
+        "-",
+        "--",
+        "=",
+        "--=",
+        "-v",
+        "-o",
+        "--output=x",
+        "-k",
+        "run=a",
+        ";",
+        "{}",
+        ":::",
+        "A=1",
+        "a",
+        "+1",
+        "-5v",
+        "push",
+        "stash",
+    ]
+    + [""]
+)
+VALUES = st.builds(Value, WORDS, st.booleans(), st.booleans(), st.booleans())
+
+
+@given(st.sampled_from(sorted(COMPILED)), st.lists(VALUES, max_size=8))
+@settings(deadline=None)
+def test_reading_is_total(name: str, arguments: list[Value]) -> None:
+    """Every argument list has a reading, each tail a command word, each use a role that the README knows."""
+    reading = _read(name, *arguments)
+    assert all(tail.words for tail in reading.tails)
+    assert all(is_role(use.role) for use in reading.uses)
