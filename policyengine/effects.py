@@ -259,8 +259,8 @@ class System(NamedTuple):
     """The machine's own state changes.
 
     `area` is service|power|kernel|network|firewall|user|disk|mount|time|log|security|config|session|hardware, `action`
-    a verb (start stop restart suspend enable disable create change delete join load unload mount unmount format wipe clear
-    scan capture record query …); `join` lets a user into the group `target`.
+    a verb (start stop restart suspend enable disable create change delete join load unload mount unmount format wipe
+    clear scan capture record query …); `join` lets a user into the group `target`.
     """
 
     area: str
