@@ -310,29 +310,8 @@ def test_programs_are_found_by_exact_name_then_by_glob() -> None:
     assert PROGRAMS.find("frobnicate") is None
 
 
-WORDS = st.sampled_from(
-    [
-        "-",
-        "--",
-        "=",
-        "--=",
-        "-v",
-        "-o",
-        "--output=x",
-        "-k",
-        "run=a",
-        ";",
-        "{}",
-        ":::",
-        "A=1",
-        "a",
-        "+1",
-        "-5v",
-        "push",
-        "stash",
-    ]
-    + [""]
-)
+_TEXTS = "- -- = --= -v -o --output=x -k run=a ; {} ::: A=1 a +1 -5v push stash"
+WORDS = st.sampled_from(["", *_TEXTS.split()])
 VALUES = st.builds(Value, WORDS, st.booleans(), st.booleans(), st.booleans())
 
 
