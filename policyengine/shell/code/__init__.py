@@ -7,13 +7,18 @@ from collections.abc import Callable
 from policyengine.shell.code.acts import Act, Kind
 from policyengine.shell.code.filters import read_awk, read_nothing, read_sed, read_sql
 from policyengine.shell.code.languages import READERS
-from policyengine.shell.code.python import read_python
 from policyengine.shell.values import Value
 
 __all__ = ["Act", "Kind", "read_code"]
 
+def _read_python(text: str) -> list[Act]:
+    from policyengine.shell.code.python import read_python  # noqa: PLC0415  `ast` costs a cold start 10 ms
+
+    return read_python(text)
+
+
 _READERS: dict[str, Callable[[str], list[Act]]] = {
-    "python": read_python,
+    "python": _read_python,
     "awk": read_awk,
     "sed": read_sed,
     "sql": read_sql,

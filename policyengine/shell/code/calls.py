@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import NamedTuple
 
 from policyengine.shell.code.acts import Act, Kind
@@ -44,14 +45,17 @@ class Language(NamedTuple):
 def reader(language: Language) -> Callable[[str], list[Act]]:
     """A reader of that language."""
     names = list(language.calls)
-    pattern = re.compile("|".join(f"(?P<c{at}>{name})" for at, name in enumerate(names)))
     rules = [language.calls[name] for name in names]
+
+    @cache
+    def compiled() -> re.Pattern[str]:  # when it is needed: most processes read no such code
+        return re.compile("|".join(f"(?P<c{at}>{name})" for at, name in enumerate(names)))
 
     def read(text: str) -> list[Act]:
         if len(text) > MAX_CODE:
             return [Act(Kind.OPAQUE, UNKNOWN, ("code too long to be read",))]
         acts: list[Act] = []
-        for found in pattern.finditer(text):
+        for found in compiled().finditer(text):
             rule = rules[int((found.lastgroup or "c0")[1:])]
             acts += _act(language, rule, text, found)
             if len(acts) > MAX_ACTS:

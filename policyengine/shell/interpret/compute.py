@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import gzip
 import re
 import zlib
 from collections.abc import Callable
@@ -116,7 +115,7 @@ def _gunzip(arguments: list[Value], text: str) -> str | None:
     del arguments
     try:
         data = zlib.decompressobj(wbits=47).decompress(text.encode("latin-1"), MAX_TEXT)
-    except (zlib.error, ValueError, gzip.BadGzipFile):
+    except (zlib.error, ValueError):
         return None
     return _decoded(data)
 
