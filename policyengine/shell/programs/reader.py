@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from policyengine.effects import Cause, Span
+from policyengine.shell.programs.composed import joined
 from policyengine.shell.programs.grammar import Program
 from policyengine.shell.programs.meaning import meaning_of
 from policyengine.shell.programs.parts import FLAG, Option
@@ -15,7 +16,8 @@ from policyengine.shell.programs.vocabulary import EFFECTLESS_ROLES, TAIL_ROLES
 from policyengine.shell.values import Value
 
 MAX_DETAIL = 80  # characters of an unknown option that a report repeats
-FIND_HOLE = "{}"
+FIND_HOLE = "{}"  # also what `xargs -i` means without a value
+HOLE = ("hole",)
 
 
 def read_arguments(program: Program, arguments: Sequence[Value]) -> Reading:
@@ -237,6 +239,8 @@ class Scan:
             if not values:
                 return
         self.given.setdefault(option.name, []).append(values[0] if values else Value(""))
+        if not values and option.roles == HOLE:
+            values = [Value(FIND_HOLE)]
         if option.keys is not None:
             self._keyed(option, values)
         else:
@@ -247,6 +251,8 @@ class Scan:
         for role, value in zip(option.roles, values, strict=False):
             if role in TAIL_ROLES:
                 self._tail(option, role, value)
+            elif role == "shell" and option.stop:
+                self._use(option, role, joined([value, *self._rest()]))
             elif option.split:
                 for item in split(value, option.split):
                     self._use(option, role, item)
@@ -267,10 +273,13 @@ class Scan:
             self.events.append(use)
 
     def _tail(self, option: Option, role: str, value: Value) -> None:
-        rest = tuple(self.arguments[self.at :]) if option.stop else ()
-        if option.stop:
-            self.at = len(self.arguments)
+        rest = self._rest() if option.stop else ()
         self.tails.append(Tail((value, *rest), option.where, module=role == "module"))
+
+    def _rest(self) -> Sequence[Value]:
+        rest = self.arguments[self.at :]
+        self.at = len(self.arguments)
+        return rest
 
     def _until(self, option: Option) -> None:
         """Take every word up to one of `until`; `+` ends the words of find -exec only after `{}` (POSIX find)."""
