@@ -10,7 +10,17 @@ from policyengine.effects import Effect
 from policyengine.model import Context
 from policyengine.policies.ruleset.globs import is_glob
 from policyengine.policies.ruleset.hosts import Hosts
-from policyengine.policies.ruleset.zones import EXCEPT, NONE, Names, Tree, certain, may_lie_in, parts_of, possible
+from policyengine.policies.ruleset.zones import (
+    EXCEPT,
+    NONE,
+    Names,
+    Tree,
+    Walked,
+    certain,
+    may_lie_in,
+    parts_of,
+    possible,
+)
 
 # Zones that come from the request's context. `temp` is where POSIX systems and macOS keep temporary files.
 BUILTIN = frozenset({"workspace", "temp", "home", "cwd"})
@@ -75,14 +85,18 @@ def _normal(root: str) -> str:
 
 
 class Places(NamedTuple):
-    """Where a path is: in these zones as a whole, touching these, and touching these with everything below it."""
+    """Where a path is: in these zones as a whole, and touching these.
+
+    `sure` holds all that is certain, exceptions included; `walked` is where the path may lead.
+    """
 
     inside: Names
     touched: Names
-    swept: Names
+    sure: set[str]
+    walked: Walked
 
 
-NOWHERE = Places(NONE, NONE, NONE)
+NOWHERE = Places(NONE, NONE, set(), Walked(set(), []))
 
 
 class Sight:
@@ -122,7 +136,9 @@ class Sight:
 
     def swept(self, path: str, unknown: bool, glob: bool) -> Names:
         """Name the zones touched where a directory is meant with what is in it."""
-        return self._places(path, unknown, glob).swept
+        places = self._places(path, unknown, glob)
+        below = places.walked.below()
+        return places.touched if below <= places.touched else places.touched | _unexcepted(below, places.sure)
 
     def _places(self, path: str, unknown: bool, glob: bool) -> Places:
         key = (path, unknown, glob)
@@ -143,25 +159,28 @@ class Sight:
             path = path[: path.rindex("/") + 1]
         parts = parts_of(path)
         walked = certain(tree.starts(parts, around.home), parts)
-        below = walked.below()
-        sure = set(below) if unknown else walked.exact()
+        sure = walked.below() if unknown else walked.exact()
         for root, name in (*around.filed.get(parts[0] if parts else "", ()), *around.filed.get("", ())):
             if path.startswith(root) and _lies_in(path, root, unknown):
                 sure.add(name)
         if not glob or unknown:
-            return Places(_minus(sure, sure, tree), _minus(sure, sure, tree), _minus(sure | below, sure, tree))
+            names = _minus(sure, sure, tree.exceptions)
+            return Places(names, names, sure, walked)
         walked = possible(tree.possible_starts(parts, around.home), parts)
         perhaps = walked.exact() | sure
         perhaps.update(name for root, name in around.roots if may_lie_in(parts, parts_of(root)))
-        swept = perhaps | walked.below()
-        return Places(_minus(sure, perhaps, tree), _minus(perhaps, sure, tree), _minus(swept, sure, tree))
+        return Places(_minus(sure, perhaps, tree.exceptions), _minus(perhaps, sure, tree.exceptions), sure, walked)
 
 
-def _minus(zones: set[str], exceptions: set[str], tree: Tree) -> Names:
-    """The zones among names, without those that something among `exceptions` takes out."""
-    if zones.isdisjoint(tree.exceptions) and exceptions.isdisjoint(tree.exceptions):
+def _minus(zones: set[str], taken: set[str], exceptions: Names) -> Names:
+    """The zones among names, without those that an exception among `taken` takes out."""
+    if zones.isdisjoint(exceptions) and taken.isdisjoint(exceptions):
         return frozenset(zones)
-    return frozenset(zone for zone in zones if zone[0] != EXCEPT and EXCEPT + zone not in exceptions)
+    return _unexcepted(zones, taken)
+
+
+def _unexcepted(zones: set[str], taken: set[str]) -> Names:
+    return frozenset(zone for zone in zones if zone[0] != EXCEPT and EXCEPT + zone not in taken)
 
 
 def _lies_in(path: str, root: str, unknown: bool) -> bool:

@@ -187,11 +187,17 @@ class Walked(NamedTuple):
 
     def exact(self) -> set[str]:
         """Give the zones of what the path names."""
-        return self.entered.union(*(node.exact for node in self.ends))
+        found = self.entered.copy()
+        for node in self.ends:
+            found |= node.exact
+        return found
 
     def below(self) -> set[str]:
         """Give the zones of what lies below it."""
-        return self.entered.union(*(node.below for node in self.ends))
+        found = self.entered.copy()
+        for node in self.ends:
+            found |= node.below
+        return found
 
 
 def certain(starts: Iterable[Start], parts: Sequence[str]) -> Walked:
