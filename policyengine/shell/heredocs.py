@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from policyengine.shell.expansions import Expansions, without
-from policyengine.shell.lexer import BODY, END, Pending, Steps, new
+from policyengine.shell.lexer import BODY, END, Pending, Steps
 from policyengine.shell.nodes import (
     CommandSubstitution,
     DoubleQuoted,
@@ -45,7 +46,7 @@ class Heredocs(Expansions):
             _unquoted(part, self.text[self.pos + start : self.pos + end])
             for part, start, end in zip(word.parts, starts, local, strict=True)
         ]
-        quoted = any(isinstance(part, Escaped | SingleQuoted | DoubleQuoted) for part in word.parts)
+        quoted = any(map(_is_quoted, word.parts))
         return "".join(texts), quoted
 
     def read_bodies(self) -> None:
@@ -119,7 +120,7 @@ class Heredocs(Expansions):
             begin = self.pos
             if not self.enter():
                 break
-            part: WordPart = yield self.nested(BODY, parts)
+            part: Any = yield self.nested(BODY, parts)
             self.budget.depth -= 1
             if self.fault is not None and not self.budget.limited:
                 unread = Unread(text[begin:], self.fault.message, begin + base, len(text) + base)
@@ -136,7 +137,11 @@ def _continues(line: str) -> bool:
     return line.endswith("\\") and (len(line) - len(line.rstrip("\\"))) % 2 == 1
 
 
-def _unquoted(part: WordPart, raw: str) -> str:
+def _is_quoted(part: object) -> bool:
+    return isinstance(part, Escaped | SingleQuoted | DoubleQuoted)
+
+
+def _unquoted(part: object, raw: str) -> str:
     if isinstance(part, Literal | Escaped | SingleQuoted):
         return part.text
     if isinstance(part, DoubleQuoted):
@@ -147,6 +152,6 @@ def _unquoted(part: WordPart, raw: str) -> str:
 def _body(heredoc: Heredoc, text: str) -> Word:
     start, end = heredoc.start, heredoc.end
     if heredoc.quoted:
-        return Word((new(SingleQuoted, (text, False, start, end)),), start, end)
-    inside = (new(Literal, (text, start, end)),) if text else ()
-    return Word((new(DoubleQuoted, (inside, False, start, end)),), start, end)
+        return Word((SingleQuoted(text, False, start, end),), start, end)
+    inside = (Literal(text, start, end),) if text else ()
+    return Word((DoubleQuoted(inside, False, start, end),), start, end)

@@ -214,7 +214,7 @@ class Parser(Heredocs):
         if self.text[self.pos] == "(":
             return (yield from self.compound("("))
         word = self.plain_word()
-        if word in self.dialect.reserved:
+        if word in self.dialect.reserved and word != "time":  # after a `|` it is the name of a program [bash -n]
             return (yield from self.compound(word))
         return (yield from self.simple())
 
@@ -238,23 +238,26 @@ class Parser(Heredocs):
         redirects: list[Redirect] = []
         while taken := self.take(words, redirects):
             if taken == _NESTS:
-                parts, first = self.begun
+                parts, opening = self.begun
                 found = yield from self.more_parts(WORD, parts, True)
-                words.append(new(Word, (found, first + self.base, self.pos + self.base)))
+                words.append(new(Word, (found, opening + self.base, self.pos + self.base)))
             elif _assignment(self.text, self.pos):
-                item = yield from self.assignment()
-                (words if item.__class__ is Word else assignments).append(item)  # type: ignore[arg-type]
+                item: Assignment | Word = yield from self.assignment()
+                if isinstance(item, Word):
+                    words.append(item)
+                else:
+                    assignments.append(item)
             else:
                 redirects.append((yield from self.redirect()))
         self.count(len(words) + 1)
         if self.text[self.pos] == "(" and len(words) == 1 and not assignments and not redirects:
             return (yield from self.function_parentheses(self.text[begin : self.pos].rstrip(), start))
-        items = [*assignments[-1:], *words[-1:], *redirects[-1:]]
-        if not items:
+        ends = [item[-1] for item in (*assignments[-1:], *words[-1:], *redirects[-1:])]
+        if not ends:
             self.unexpected("a command")
         if self.dialect.equals_expansion:
             self.refuse_for_zsh(words, redirects)
-        end = max([item.end for item in items], default=start)
+        end = max(ends, default=start)
         return new(SimpleCommand, (tuple(assignments), tuple(words), tuple(redirects), start, end))
 
     def take(self, words: list[Word], redirects: list[Redirect]) -> int:

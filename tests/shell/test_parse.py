@@ -1,0 +1,177 @@
+"""The reader against tables of spellings, each confirmed by real bash (syntax only, nothing is run)."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from policyengine.errors import ParseError, UsageError
+from policyengine.shell import MAX_DEPTH, parse, read
+from policyengine.shell.nodes import CommandSubstitution, Heredoc, SimpleCommand, Unread, walk
+
+CASES = Path(__file__).parent.parent / "cases"
+VALID = yaml.safe_load((CASES / "parse_valid.yaml").read_text(encoding="utf-8"))
+INVALID = yaml.safe_load((CASES / "parse_invalid.yaml").read_text(encoding="utf-8"))
+BASH = shutil.which("bash")
+needs_bash = pytest.mark.skipif(BASH is None, reason="bash is not installed")
+
+
+def rows(table: list[dict[str, Any]]) -> list[Any]:
+    return [pytest.param(row, id=row["id"]) for row in table]
+
+
+def bash_accepts(text: str, path: Path) -> bool:
+    path.write_bytes(text.encode())
+    assert BASH is not None
+    return subprocess.run([BASH, "--norc", "-n", str(path)], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("row", rows(VALID))
+def test_a_valid_text_has_these_commands(row: dict[str, Any]) -> None:
+    commands = parse(row["text"]).commands()
+    assert [[word.static for word in command.words] for command in commands] == row["words"]
+
+
+@pytest.mark.parametrize("row", rows(INVALID))
+def test_an_invalid_text_is_refused_where_the_fault_is(row: dict[str, Any]) -> None:
+    with pytest.raises(ParseError) as caught:
+        parse(row["text"])
+    assert (caught.value.position, caught.value.message.startswith(row["message"])) == (row["at"], True)
+
+
+@needs_bash
+@pytest.mark.parametrize("row", rows(VALID))
+def test_bash_accepts_the_valid_texts(row: dict[str, Any], tmp_path: Path) -> None:
+    assert bash_accepts(row["text"], tmp_path / "text")
+
+
+@needs_bash
+@pytest.mark.parametrize("row", rows(INVALID))
+def test_bash_refuses_the_invalid_texts(row: dict[str, Any], tmp_path: Path) -> None:
+    assert not bash_accepts(row["text"], tmp_path / "text")
+
+
+@pytest.mark.parametrize("row", rows(VALID))
+def test_spans_lie_inside_the_text(row: dict[str, Any]) -> None:
+    nodes = list(walk(parse(row["text"])))
+    assert all(0 <= node.start <= node.end <= len(row["text"]) for node in nodes)
+
+
+@pytest.mark.parametrize("row", rows(VALID + INVALID))
+def test_every_beginning_of_a_text_is_read_without_an_exception(row: dict[str, Any]) -> None:
+    readings = [read(row["text"][:length]) for length in range(len(row["text"]))]
+    assert all(not reading.limited for reading in readings)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a; b 'c", ["a", "b"]),
+        ("a; if b; then c", ["a", "b", "c"]),
+        ("a $(b; c", ["a", "b", "c"]),
+        ("{ a; f() { b", ["a", "b"]),
+        ("a; ;; b", ["a"]),
+        ('a "${x:-$(b', ["a", "b"]),
+        ("a\0b", ["a"]),
+    ],
+)
+def test_a_tolerant_reading_keeps_what_stands_before_the_fault(text: str, words: list[str]) -> None:
+    reading = read(text)
+    assert reading.fault is not None
+    assert [command.words[0].static for command in reading.script.commands() if command.words] == words
+
+
+def test_a_tolerant_reading_of_a_valid_text_is_the_strict_one() -> None:
+    reading = read("a | b; c <<E\n$x\nE")
+    assert (reading.script, reading.fault, reading.limited) == (parse("a | b; c <<E\n$x\nE"), None, False)
+
+
+def test_a_reading_stops_at_its_depth_and_keeps_what_it_has() -> None:
+    reading = read("a; (b; (c; (d)))", max_depth=2)
+    assert reading.limited
+    assert [command.words[0].static for command in reading.script.commands() if command.words] == ["a", "b", "c"]
+
+
+def test_a_reading_stops_at_its_number_of_nodes() -> None:
+    reading = read("a; b; c; d; e", max_nodes=4)
+    assert reading.limited
+    assert len(list(reading.script.commands())) < 5
+
+
+@pytest.mark.parametrize("opener", ["(", "( ", "$(", "{ ", "if ", "${a:-", "case a in a) ", "<(", "$((", '"$(', "a=("])
+@pytest.mark.parametrize("times", [300, 50_000])
+def test_no_depth_exhausts_the_stack(opener: str, times: int) -> None:
+    with pytest.raises(ParseError):
+        parse(opener * times)
+
+
+def test_two_hundred_levels_are_read() -> None:
+    assert MAX_DEPTH >= 200
+    assert len(list(parse("( " * 200 + "a" + ")" * 200).commands())) == 1
+    assert len(list(parse("a $(" * 200 + "a" + ")" * 200).commands())) == 201
+
+
+def test_a_fault_that_bash_defers_is_unread() -> None:
+    found = [node for node in walk(parse("a `if` <<E\n$(fi)\nE")) if isinstance(node, CommandSubstitution)]
+    assert all(isinstance(node.body, Unread) for node in found)
+    assert len(found) == 2
+
+
+def test_nodes_in_backticks_have_outer_offsets() -> None:
+    text = "a `b \\`c\\``"
+    inner = [command for command in parse(text).commands() if command.words[0].static == "c"]
+    assert text[inner[0].start] == "c"
+
+
+def test_a_quoted_body_is_static_and_an_expanding_one_is_not() -> None:
+    bodies = [node for node in walk(parse("a <<'E' <<F\n$x *\nE\n$x\nF\n")) if isinstance(node, Heredoc)]
+    assert [body.body.static for body in bodies] == ["$x *\n", None]
+
+
+@pytest.mark.parametrize(
+    ("text", "dialect", "count"),
+    [
+        ("a &> b", "bash", 1),
+        ("a &> b", "sh", 2),
+        ("[[ a ]]", "bash", 0),
+        ("[[ a ]]", "sh", 1),
+        ("((a))", "bash", 0),
+        ("((a))", "sh", 1),
+        ("time a", "sh", 1),
+    ],
+)
+def test_dialects_differ(text: str, dialect: str, count: int) -> None:
+    assert len(list(parse(text, dialect).commands())) == count
+
+
+@pytest.mark.parametrize("text", ["=ls a", "a >! b", "a >&! b"])
+def test_zsh_refuses_what_no_node_says(text: str) -> None:
+    parse(text)
+    with pytest.raises(ParseError):
+        parse(text, "zsh")
+
+
+def test_an_unknown_dialect_is_a_usage_error() -> None:
+    with pytest.raises(UsageError):
+        parse("a", "fish")
+
+
+def test_extended_globs_are_read_where_they_are_on() -> None:
+    words = [command.words for command in parse("a !(b|$(c)) d", extglob=True).commands()]
+    assert [[word.static for word in found] for found in words] == [["a", None, "d"], ["c"]]
+
+
+def test_a_command_has_a_span() -> None:
+    assert [command.span for command in parse(" a b ; c").commands()] == [(1, 4), (7, 8)]
+
+
+def test_every_simple_command_is_found_by_walking() -> None:
+    script = parse("a | (b; $(c)) && d")
+    assert {command.start for command in script.commands()} == {
+        node.start for node in walk(script) if isinstance(node, SimpleCommand)
+    }

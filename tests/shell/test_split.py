@@ -1,0 +1,57 @@
+"""The splitter on its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from policyengine.shell import split_commands
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("a; b && c || d & e\nf", ["a", "b", "c", "d", "e", "f"]),
+        ("a | b |& c", ["a", "b", "c"]),
+        ("(a; b)", ["(a", "b)"]),
+        ("{ a; b; }", ["{ a", "b", "}"]),
+        ("if a; then b; fi", ["if a", "then b", "fi"]),
+        ("a 2>&1 &> b >| c", ["a 2>&1 &> b >| c"]),
+        ("a 'b; c' \"d & e\" f\\;g", ["a 'b; c' \"d & e\" f\\;g"]),
+        ("a $(b; c) `d; e` <(f; g)", ["a $(b; c) `d; e` <(f; g)"]),
+        ("a # b; c\nd", ["a", "d"]),
+        ("a <<E; b\nc; d\nE\ne", ["a <<E", "b\nc; d\nE", "e"]),
+        ("a <<E\nb; c", ["a <<E\nb; c"]),
+        ("a <<<E; b", ["a <<<E", "b"]),
+        ("for ((i=0; i<3; i++)); do a; done", ["for ((i=0; i<3; i++))", "do a", "done"]),
+        ("((1 << 2)); a", ["((1 << 2))", "a"]),
+        ("((a); (b))", ["((a)", "(b))"]),
+        ("a=(b\nc) d", ["a=(b\nc) d"]),
+        ("[[ a || b ]] || c", ["[[ a || b ]]", "c"]),
+        ("", []),
+    ],
+)
+def test_a_valid_text_is_cut_here(text: str, parts: list[str]) -> None:
+    split = split_commands(text)
+    assert ([part.text for part in split.parts], split.valid) == (parts, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("a 'b; c\nd; e", ["a 'b; c", "d", "e"]),
+        ("a $(b; c", ["a $(b", "c"]),
+        ("((1 << E\na\nE\nb", ["((1 << E", "a", "E", "b"]),
+    ],
+)
+def test_what_is_not_closed_hides_no_command(text: str, parts: list[str]) -> None:
+    split = split_commands(text)
+    assert ([part.text for part in split.parts], split.valid) == (parts, False)
+
+
+def test_pipes_stay_whole_on_request() -> None:
+    assert [part.text for part in split_commands("a | b; c |& d", pipes=False).parts] == ["a | b", "c |& d"]
+
+
+@pytest.mark.parametrize("text", ["a\0;b", "\\", "'", "<<", "a <<'", "((", "$", "`", "a[", "${", ")", "a=(", "[["])
+def test_no_text_is_refused_and_parts_are_slices(text: str) -> None:
+    assert all(part.text == text[part.start : part.end] for part in split_commands(text).parts)
