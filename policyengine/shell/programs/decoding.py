@@ -173,4 +173,4 @@ def _pattern(glob: str) -> re.Pattern[str]:
 
 def is_glob(text: str) -> bool:
     """Whether a name is a glob."""
-    return any(character in text for character in "*?[")
+    return "*" in text or "?" in text or "[" in text
