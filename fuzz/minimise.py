@@ -13,7 +13,7 @@ from typing import TypeVar
 
 Item = TypeVar("Item")
 Fails = Callable[[list[list[Item]]], list[bool]]
-SECONDS = 15.0  # per finding; what is then left is small enough to read
+SECONDS = 6.0  # per finding; what is then left is small enough to read
 CHUNK = 16  # candidates judged together, since one bash server can run them together
 
 

@@ -1,7 +1,7 @@
 """The laws that a reader's view of a text must keep, given what bash made of it.
 
 1. *Nothing missed*: every command that bash executed was reported, with the same words where they are static. Rejecting
-   a text that bash runs misses everything in it.
+   a text that bash runs misses everything in it; of a text that bash rejects, what ran before the fault counts.
 2. *Nothing invented*: no marker that is data, or code only for `eval` and its kind, is reported as a command.
 3. *Same language*: accepted exactly if `bash -n` accepts, with extended globs off and on.
 """
@@ -49,7 +49,9 @@ def check(case: Case, seen: Observation, plain: Reading, extended: Reading) -> l
     found = [Finding("crash", reading.crashed)] if reading.crashed else []
     found += _language(seen, plain, extended)
     valid = seen.valid_extglob if case.extglob else seen.valid
-    if not reading.accepted or not valid:
+    if not valid and reading.error:  # bash runs the lines before a fault
+        return found + [Finding("missed before", one.detail) for one in _missed(case, seen.runs, reading.commands)]
+    if not valid or not reading.accepted:
         return found
     found += _missed(case, seen.runs, reading.commands)
     found += _spans(case.text, reading.commands)

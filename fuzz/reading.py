@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from policyengine.errors import ParseError
 from policyengine.shell import parse
+from policyengine.shell import read as tolerant
 from policyengine.shell.nodes import SimpleCommand
 
 
@@ -24,7 +25,10 @@ class Reported(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """The reported commands, or why the text was rejected. `crashed` names an exception that is no ParseError."""
+    """The reported commands; of rejected text (`error`) those that a tolerant reading finds before the fault.
+
+    `crashed` names an exception that is no ParseError.
+    """
 
     commands: tuple[Reported, ...] = ()
     error: str = ""
@@ -44,12 +48,17 @@ def read(text: str, extglob: bool) -> Reading:
     """Our reader's view, in the bash dialect."""
     try:
         with time_limit():
-            commands = tuple(parse(text, extglob=extglob).commands())
-        return Reading(tuple(_reported(command) for command in commands))
-    except ParseError as error:
-        return Reading(error=str(error))
+            return _read(text, extglob)
     except Exception as error:  # any other exception is a finding, whatever it is
         return Reading(crashed=f"{type(error).__name__}: {error}"[:200])
+
+
+def _read(text: str, extglob: bool) -> Reading:
+    try:
+        script, fault = parse(text, extglob=extglob), ""
+    except ParseError as error:
+        script, fault = tolerant(text, extglob=extglob).script, str(error)
+    return Reading(tuple(_reported(command) for command in script.commands()), fault)
 
 
 @contextmanager
