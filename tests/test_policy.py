@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policyengine.effects import Effect, FileDelete, FileWrite
+from policyengine.effects import Effect, FileDelete, FileRead, FileWrite
 from policyengine.model import (
     Control,
     ControlKind,
@@ -166,6 +166,12 @@ def test_a_deny_is_never_discharged() -> None:
 
 def test_a_grant_for_an_effect_does_not_answer_a_finding_without_one() -> None:
     assert discharge(_asks("a"), [_grant("a", effects=frozenset({WRITE}))], None) == ()
+
+
+def test_a_grant_for_reading_does_not_answer_a_delete_of_the_same_path() -> None:
+    grant = _grant("a", effects=frozenset({FileRead("/a")}))
+    assert discharge(_asks("a", effect=FileDelete("/a")), [grant], None) == ()
+    assert discharge(_asks("a", effect=FileRead("/a")), [grant], None) == (grant,)
 
 
 def test_a_standing_grant_is_used_before_one_that_is_used_up() -> None:
