@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from policyengine.shell.lexer import (
+from policyengine.shell.lexer import END, Cursor, Mode, Steps, new
+from policyengine.shell.modes import (
     BRACKETED,
     DOUBLE,
-    END,
     OPERAND,
     OPERAND_TO_COLON,
     OPERAND_TO_SLASH,
@@ -16,10 +16,6 @@ from policyengine.shell.lexer import (
     QUOTED_TO_COLON,
     SUBSCRIPT_IN_BRACES,
     WORD,
-    Cursor,
-    Mode,
-    Steps,
-    new,
 )
 from policyengine.shell.nodes import (
     Arithmetic,

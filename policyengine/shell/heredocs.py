@@ -6,7 +6,8 @@ import re
 from typing import Any
 
 from policyengine.shell.expansions import Expansions, without
-from policyengine.shell.lexer import BODY, END, Pending, Steps
+from policyengine.shell.lexer import END, Pending, Steps
+from policyengine.shell.modes import BODY
 from policyengine.shell.nodes import (
     CommandSubstitution,
     DoubleQuoted,

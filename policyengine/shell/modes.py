@@ -1,0 +1,178 @@
+"""How text is read in each kind of place: which characters mean something there, and what they do.
+
+A handler goes past one piece and returns it: a part, text that is literal, True at a construct that nests, or
+False where the place ends.
+"""
+
+from __future__ import annotations
+
+import re
+
+from policyengine.shell.lexer import END, Cursor, Handler, Mode, new
+from policyengine.shell.nodes import DoubleQuoted, Escaped, Literal, Parameter, SingleQuoted, WordPart
+from policyengine.shell.quotes import decode_ansi
+
+_parameter = re.compile(r"([A-Za-z_]\w*+|[0-9@*#?$!-])|\{([A-Za-z_]\w*+|[0-9]++|[@*#?$!-])\}", re.ASCII).match
+_name_tail = re.compile(r"(?:\\\n)++(\w++)", re.ASCII).match
+_single = re.compile(r"'([^'\0]*+)'").match
+_ansi = re.compile(r"\$(?:\\\n)*+'((?:[^'\\\0]++|\\[^\0])*+)'").match
+_plain_double = re.compile(r'"([^"$`\\\0]*+)"').match
+_continuations = re.compile(r"(?:\\\n)*+").match
+
+
+# --------------------------------------------------------------------------------------------------------- the handlers
+def _escape(cursor: Cursor, mode: Mode) -> str | WordPart:
+    pos = cursor.pos
+    quoted = cursor.text[pos + 1]
+    if quoted == END:
+        cursor.pos = pos + 1
+        return "\\"
+    cursor.pos = pos + 2
+    if quoted == "\n":
+        return ""
+    if mode.escapes is None or quoted in mode.escapes:
+        return new(Escaped, (quoted, pos + cursor.base, pos + 2 + cursor.base))
+    return "\\" + quoted
+
+
+def _single_quoted(cursor: Cursor, _mode: Mode) -> str | WordPart:
+    start, base = cursor.pos, cursor.base
+    found = _single(cursor.text, start)
+    if found is None:
+        text = cursor.text[start + 1 : cursor.end]
+        cursor.fail("unclosed single quote", "`'`")
+        return SingleQuoted(text, False, start + base, cursor.end + base)
+    cursor.pos = found.end()
+    return new(SingleQuoted, (found[1], False, start + base, cursor.pos + base))
+
+
+def _double_quoted(cursor: Cursor, _mode: Mode) -> bool | WordPart:
+    start, base = cursor.pos, cursor.base
+    found = _plain_double(cursor.text, start)
+    if found is None:
+        return True
+    end = cursor.pos = found.end()
+    inside = (new(Literal, (found[1], start + 1 + base, end - 1 + base)),) if end - start > 2 else ()
+    return new(DoubleQuoted, (inside, False, start + base, end + base))
+
+
+def _dollar(cursor: Cursor, mode: Mode) -> str | bool | WordPart:
+    text, start, base = cursor.text, cursor.pos, cursor.base
+    after = start + 1
+    if text[after] == "\\":
+        after = _continuations(text, after).end()  # type: ignore[union-attr]  # the pattern matches everywhere
+    found = _parameter(text, after)
+    if found is not None:
+        name, end = found[found.lastindex or 0], found.end()
+        if text[end] == "\\" and found.lastindex == 1 and name[0] not in _ONE_CHARACTER:
+            name, end = _joined_name(text, name, end)
+        cursor.pos = end
+        return new(Parameter, (name, "", None, "", (), start + base, end + base))
+    follower = text[after]
+    if follower in "({[":
+        return True
+    if follower in "'\"" and not mode.quoted and cursor.dialect.dollar_quotes:
+        return True if follower == '"' else _ansi_quoted(cursor)
+    cursor.pos = start + 1
+    return "$"
+
+
+_ONE_CHARACTER = "0123456789@*#?$!-"
+
+
+def _joined_name(text: str, name: str, end: int) -> tuple[str, int]:
+    while (tail := _name_tail(text, end)) is not None:
+        name, end = name + tail[1], tail.end()
+    return name, end
+
+
+def _ansi_quoted(cursor: Cursor) -> WordPart:
+    start, base = cursor.pos, cursor.base
+    found = _ansi(cursor.text, start)
+    if found is None:
+        text = cursor.text[start + 2 : cursor.end]
+        cursor.fail("unclosed quote `$'`", "`'`")
+        return SingleQuoted(decode_ansi(text), True, start + base, cursor.end + base)
+    cursor.pos = found.end()
+    return new(SingleQuoted, (decode_ansi(found[1]), True, start + base, cursor.pos + base))
+
+
+def _nests(_cursor: Cursor, _mode: Mode) -> bool:
+    return True
+
+
+def _angle(cursor: Cursor, _mode: Mode) -> bool:
+    return cursor.text[cursor.pos + 1] == "(" and cursor.dialect.process_substitution
+
+
+def _angle_inside(cursor: Cursor, mode: Mode) -> bool | str:
+    if _angle(cursor, mode):
+        return True
+    cursor.pos += 1
+    return cursor.text[cursor.pos - 1]
+
+
+def _extended_glob(cursor: Cursor, mode: Mode) -> bool:
+    pos = cursor.pos
+    return (cursor.extglob or mode.extglob) and pos > cursor.literal_from and cursor.text[pos - 1] in "?*+@!"
+
+
+def _opens(cursor: Cursor, _mode: Mode) -> str:
+    cursor.opened.append(cursor.pos)
+    cursor.pos += 1
+    return cursor.text[cursor.pos - 1]
+
+
+def _closes(cursor: Cursor, _mode: Mode) -> str | bool:
+    if not cursor.opened:
+        return False
+    start, end = cursor.opened.pop(), cursor.pos
+    text, budget = cursor.text, cursor.budget
+    if budget.uncertain and (text[start + 1] == "(" or text[start - 1] == "("):
+        budget.parentheses[start + cursor.base] = end - start
+    cursor.pos = end + 1
+    return text[end]
+
+
+def _semicolon(cursor: Cursor, _mode: Mode) -> str | bool:
+    if not cursor.opened:
+        return False
+    cursor.pos += 1
+    return ";"
+
+
+def _literally(cursor: Cursor, _mode: Mode) -> str:
+    cursor.pos += 1
+    return cursor.text[cursor.pos - 1]
+
+
+_EXPANSIONS: dict[str, Handler] = {"\\": _escape, "$": _dollar, "`": _nests}
+_QUOTES: dict[str, Handler] = _EXPANSIONS | {"'": _single_quoted, '"': _double_quoted}
+_ANGLES: dict[str, Handler] = {"<": _angle_inside, ">": _angle_inside}
+_IN_WORD: dict[str, Handler] = _QUOTES | {"<": _angle, ">": _angle, "(": _extended_glob}
+_word_run = re.compile(r"[^ \t\n|&;()<>\"'`$\\\0]++").match
+_operand_run = re.compile(r"[^}\"'`$\\<>\0]++").match
+_IN_DOUBLE = '$`"\\'
+
+WORD = Mode(_word_run, _IN_WORD)
+PATTERN = Mode(_word_run, _IN_WORD, extglob=True)
+DOUBLE = Mode(re.compile(r'[^"$`\\\0]++').match, _EXPANSIONS, _IN_DOUBLE, quoted=True)
+BODY = Mode(re.compile(r"[^$`\\\0]++").match, _EXPANSIONS, "$`\\", quoted=True)
+# The operands of `${…}`: in double quotes a single quote is a character, except where the operand is a pattern.
+OPERAND = Mode(_operand_run, _QUOTES | _ANGLES)
+OPERAND_TO_SLASH = Mode(re.compile(r"[^}/\"'`$\\<>\0]++").match, _QUOTES | _ANGLES)
+OPERAND_TO_COLON = Mode(re.compile(r"[^}:\"'`$\\<>\0]++").match, _QUOTES | _ANGLES)
+QUOTED_OPERAND = Mode(
+    re.compile(r'[^}"$`\\\0]++').match, _EXPANSIONS | {'"': _double_quoted}, _IN_DOUBLE + "}", quoted=True
+)
+QUOTED_TO_COLON = QUOTED_OPERAND._replace(run=re.compile(r'[^}:"$`\\\0]++').match)
+# Balanced texts: arithmetic, extended globs and regular expressions in parentheses; subscripts and `$[ ]` in brackets.
+_PARENTHESES: dict[str, Handler] = {"(": _opens, ")": _closes}
+PARENTHESISED = Mode(re.compile(r"[^()\"'`$\\\0]++").match, _QUOTES | _PARENTHESES)
+EXPRESSION_OF_FOR = Mode(re.compile(r"[^();\"'`$\\\0]++").match, _QUOTES | _PARENTHESES | {";": _semicolon})
+_BRACKETS: dict[str, Handler] = {"[": _opens, "]": _closes}
+BRACKETED = Mode(re.compile(r"[^\[\]\"'`$\\\0]++").match, _QUOTES | _BRACKETS)
+SUBSCRIPT = Mode(re.compile(r"[^\[\]\"'`$\\<>\0]++").match, _QUOTES | _ANGLES | _BRACKETS)
+SUBSCRIPT_IN_BRACES = SUBSCRIPT._replace(run=re.compile(r"[^\[\]}\"'`$\\<>\0]++").match)
+# The right side of `=~`, where `|` and parentheses belong to the regular expression.
+REGEX = Mode(_word_run, _QUOTES | {"|": _literally, "<": _angle, ">": _angle})

@@ -1,0 +1,284 @@
+"""Simple commands: words, assignments and redirections (bash manual 3.2.2, 3.4, 3.6)."""
+
+from __future__ import annotations
+
+import re
+
+from policyengine.shell.heredocs import Heredocs
+from policyengine.shell.lexer import WORD_ENDS, Steps, blanks, new, one_of, plain_text
+from policyengine.shell.modes import SUBSCRIPT, WORD
+from policyengine.shell.nodes import (
+    ArrayElement,
+    Assignment,
+    DoubleQuoted,
+    Literal,
+    Redirect,
+    SimpleCommand,
+    SingleQuoted,
+    Statement,
+    Word,
+    WordPart,
+)
+from policyengine.shell.offsets import Shift
+
+# What is a word or redirection at once: 1 plain, 2 single quoted, 3 double quoted without expansions, 4-6 a
+# redirection.
+_quick = re.compile(
+    r"""[ \t]*+(?:
+      ((?!\#)[^ \t\n|&;()<>"'`$\\\0]++)(?=[ \t\n|&;)\0])
+    | '([^'\0]*+)'(?=[ \t\n|&;)\0])
+    | "([^"$`\\\0]*+)"(?=[ \t\n|&;)\0])
+    | ([0-9]++|)(>>|>&|<&|>\||>|<)[ \t]*+((?!\#)[^ \t\n|&;()<>"'`$\\\0]++)(?=[ \t\n|&;)\0])
+    |)""",
+    re.VERBOSE,
+).match
+_OPERATORS = ("&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", ">>", ">&", ">|")
+_redirect = re.compile(
+    r"([0-9]++|\{[A-Za-z_]\w*+(?:\[[^]\n]*+\])?\})?((?:\\\n)*+(?:" + one_of(" ".join(_OPERATORS)) + r"|[<>](?!\()))",
+    re.ASCII,
+).match
+assignment_start = re.compile(r"([A-Za-z_]\w*+)(?:(\+?=)|\[)", re.ASCII).match
+_array_argument = re.compile(r"([A-Za-z_]\w*+)(?:\[([^]]*)\])?(\+?)=", re.ASCII).fullmatch
+_equals = re.compile(r"\+?=").match
+_number_before_redirect = re.compile(r"[0-9]++[<>](?!\()").match
+_DECLARATIONS = frozenset(["alias", "declare", "eval", "export", "let", "local", "readonly", "typeset"])
+
+_END, _GO_ON, _NESTS, _HARD = range(4)
+_HEREDOCS = frozenset(("<<", "<<-"))
+_REDIRECT_STARTS = frozenset("0123456789<>&{")
+
+
+class SimpleCommands(Heredocs):
+    """A reader of commands that hold no others but in their words."""
+
+    __slots__ = ("begun",)
+
+    # A word that goes on with a construct that nests, and where it begins.
+    begun: tuple[list[WordPart], int]
+
+    def function_parentheses(self, name: str, start: int) -> Steps[Statement]:
+        """The rest of a function definition after its name; `parser` has the production."""
+        raise NotImplementedError
+
+    def simple(self, *first: Word) -> Steps[Statement]:
+        """simple: (assignment | redirect)* (word | redirect)* ; or function: word '(' ')' newline* compound ."""
+        begin = self.pos
+        start = first[0].start if first else begin + self.base
+        assignments: list[Assignment] = []
+        words: list[Word] = list(first)
+        redirects: list[Redirect] = []
+        while taken := self.take(words, redirects):
+            if taken == _NESTS:
+                parts, opening = self.begun
+                found = yield from self.more_parts(WORD, parts, True)
+                words.append(new(Word, (found, opening + self.base, self.pos + self.base)))
+            elif assignment_start(self.text, self.pos):
+                item: Assignment | Word = yield from self.assignment()
+                if isinstance(item, Word):
+                    words.append(item)
+                else:
+                    assignments.append(item)
+            else:
+                redirects.append((yield from self.redirect()))
+        self.count(len(words) + 1)
+        if self.text[self.pos] == "(" and len(words) == 1 and not assignments and not redirects:
+            return (yield from self.function_parentheses(self.text[begin : self.pos].rstrip(), start))
+        ends = [item[-1] for item in (*assignments[-1:], *words[-1:], *redirects[-1:])]
+        if not ends:
+            self.unexpected("a command")
+        if self.dialect.equals_expansion:
+            self.refuse_for_zsh(words, redirects)
+        end = max(ends, default=start)
+        return new(SimpleCommand, (tuple(assignments), tuple(words), tuple(redirects), start, end))
+
+    def take(self, words: list[Word], redirects: list[Redirect]) -> int:
+        """Append the words and redirections that do not nest. What comes then: _END, _NESTS or _HARD."""
+        text, base, pos = self.text, self.base, self.pos
+        while True:
+            found = _quick(text, pos)
+            assert found is not None
+            kind = found.lastindex
+            if kind == 1:
+                word = found[1]
+                start, pos = found.span(1)
+                if not words and ("=" in word or "[" in word) and assignment_start(text, start):
+                    self.pos = start
+                    return _HARD
+                begin, end = start + base, pos + base
+                words.append(new(Word, ((new(Literal, (word, begin, end)),), begin, end)))
+            elif kind is None:
+                self.pos = found.end()
+                outcome = self.take_slowly(words)
+                if outcome != _GO_ON:
+                    return outcome
+                pos = self.pos
+            elif kind == 6:
+                redirects.append(_quick_redirect(found, base))
+                pos = found.end()
+            else:
+                words.append(_quick_quoted(found, kind, base))
+                pos = found.end()
+
+    def take_slowly(self, words: list[Word]) -> int:
+        """Append the word that stands here, whose parts `soft` finds. What comes then."""
+        text, start = self.text, self.pos
+        character = text[start]
+        if character in "\n;|)(\0#":
+            return _END
+        if character == "\\" and text[start + 1] == "\n":
+            self.pos = blanks(text, start).end()  # type: ignore[union-attr]  # the pattern matches everywhere
+            return _GO_ON
+        if self.at_redirect() or (not words and assignment_start(text, start)):
+            return _HARD
+        parts: list[WordPart] = []
+        if self.soft(WORD, parts):
+            self.begun = parts, start
+            return _NESTS
+        if self.pos == start:
+            return _END
+        if text[self.pos] == "(" and words and _declares(words[0], parts):
+            self.pos = start
+            return _HARD
+        words.append(new(Word, (tuple(parts), start + self.base, self.pos + self.base)))
+        return _GO_ON
+
+    def refuse_for_zsh(self, words: list[Word], redirects: list[Redirect]) -> None:
+        """Fail at what zsh reads as something that no node says: `=name` and `>!`."""
+        for word in words:
+            if (plain_text(word) or "").startswith("="):
+                self.fail("zsh expands `=name` to the path of a program")
+        for redirect in redirects:
+            if redirect.op[0] == ">" and (plain_text(redirect.target) or "").startswith("!"):
+                self.fail("zsh reads `>!` as an operator")
+
+    def nothing(self) -> Statement:
+        """What stands for a command that is missing, in a tolerant reading."""
+        return SimpleCommand((), (), (), self.pos + self.base, self.pos + self.base)
+
+    # -------------------------------------------------------------------------------------- redirections and
+    # assignments
+    def at_redirect(self) -> bool:
+        """Whether a redirection begins here."""
+        found = _redirect(self.text, self.pos) if self.text[self.pos] in _REDIRECT_STARTS else None
+        if found is None or self.dialect.wide_redirects:
+            return found is not None
+        return found[2][0] != "&" and not (found[1] or "").startswith("{")
+
+    def redirect(self) -> Steps[Redirect]:
+        """redirect: [number | '{' name '}'] operator word ."""
+        start = self.pos
+        found = _redirect(self.text, start)
+        assert found is not None
+        self.pos = found.end()
+        operator = found[2].replace("\\\n", "")
+        self.skip_blanks()
+        number = _number_before_redirect(self.text, self.pos) if operator[-1] != "&" else None
+        if number is not None or not self.at_word() or (operator == "<<<" and not self.dialect.wide_redirects):
+            self.unexpected("a word")
+        target = yield from self.word()
+        end = self.pos + self.base
+        heredoc = self.begin_heredoc(target, strip_tabs=operator == "<<-") if operator in _HEREDOCS else None
+        return new(Redirect, (operator, found[1], target, heredoc, start + self.base, end))
+
+    def redirects(self) -> Steps[tuple[Redirect, ...]]:
+        """The redirections after a compound command."""
+        found = []
+        while self.skip_blanks() in _REDIRECT_STARTS and self.at_redirect():
+            found.append((yield from self.redirect()))
+        return tuple(found)
+
+    def at_word(self) -> bool:
+        """Whether a word begins here."""
+        text, pos = self.text, self.pos
+        if text[pos] in "<>":
+            return text[pos + 1] == "(" and self.dialect.process_substitution
+        return text[pos] not in WORD_ENDS
+
+    def assignment(self) -> Steps[Assignment | Word]:
+        """assignment: name ['[' subscript ']'] ('=' | '+=') (word? | '(' element* ')'); without `=` it is a word."""
+        start, base = self.pos, self.base
+        found = assignment_start(self.text, start)
+        assert found is not None
+        self.pos = found.end()
+        subscript, operator = None, found[2]
+        if operator is None:
+            subscript = yield from self.balanced(SUBSCRIPT, "]")
+            operator = self.equals()
+            if not operator:
+                return (yield from self.bracketed_word(found[0], start, subscript))
+        elements, value = None, None
+        if self.text[self.pos] == "(" and self.dialect.arrays:
+            elements = yield from self.elements()
+        if self.at_word():
+            value = yield from self.word()
+        append = operator == "+="
+        return new(Assignment, (found[1], subscript, append, value, elements, start + base, self.pos + base))
+
+    def equals(self) -> str:
+        """Go past `=` or `+=`; empty if neither stands here."""
+        found = _equals(self.text, self.pos)
+        if found is None:
+            return ""
+        self.pos = found.end()
+        return found[0]
+
+    def bracketed_word(self, head: str, start: int, inside: Word) -> Steps[Word]:
+        """A word whose beginning (`head`, brackets, what is in them) was read as a subscript."""
+        base = self.base
+        opening = new(Literal, (head, start + base, inside.start))
+        parts = [opening, *inside.parts, new(Literal, ("]", inside.end, self.pos + base))]
+        found = yield from self.more_parts(WORD, parts, self.soft(WORD, parts))
+        return new(Word, (found, start + base, self.pos + base))
+
+    def elements(self) -> Steps[tuple[ArrayElement, ...]]:
+        """elements: '(' (newline | element)* ')' ."""
+        self.pos += 1
+        found: list[ArrayElement] = []
+        while self.skip_gap() != ")":
+            if not self.at_word():
+                self.unexpected("`)`")
+                break
+            found.append((yield from self.element()))
+        self.close(")")
+        return tuple(found)
+
+    def element(self) -> Steps[ArrayElement]:
+        """element: ['[' subscript ']' ('=' | '+=')] word ."""
+        start, base = self.pos, self.base
+        if self.text[start] != "[":
+            word = yield from self.word()
+            return new(ArrayElement, (None, False, word, start + base, self.pos + base))
+        self.pos += 1
+        subscript = yield from self.balanced(SUBSCRIPT, "]")
+        operator = self.equals()
+        if operator:
+            word = yield from self.word()
+            return new(ArrayElement, (subscript, operator == "+=", word, start + base, self.pos + base))
+        word = yield from self.bracketed_word("[", start, subscript)
+        return new(ArrayElement, (None, False, word, start + base, self.pos + base))
+
+
+def _quick_redirect(found: re.Match[str], base: Shift) -> Redirect:
+    start, end = found.start(4) + base, found.end() + base
+    begin = found.start(6) + base
+    target = new(Word, ((new(Literal, (found[6], begin, end)),), begin, end))
+    return new(Redirect, (found[5], found[4] or None, target, None, start, end))
+
+
+def _quick_quoted(found: re.Match[str], kind: int, base: Shift) -> Word:
+    begin, finish = found.span(kind)
+    start, end = begin - 1 + base, finish + 1 + base
+    if kind == 2:
+        part: WordPart = new(SingleQuoted, (found[2], False, start, end))
+    else:
+        inside = (new(Literal, (found[3], begin + base, finish + base)),) if found[3] else ()
+        part = new(DoubleQuoted, (inside, False, start, end))
+    return new(Word, ((part,), start, end))
+
+
+def _declares(command: Word, parts: list[WordPart]) -> bool:
+    """Whether this is a command whose arguments may be arrays, and `parts` the beginning of one (`name=` before
+    `(`).
+    """
+    last = parts[-1] if len(parts) == 1 else None
+    return isinstance(last, Literal) and plain_text(command) in _DECLARATIONS and _array_argument(last.text) is not None
