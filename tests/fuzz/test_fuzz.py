@@ -20,9 +20,9 @@ from fuzz.reading import read
 from fuzz.splitting import check_split
 from fuzz.strategy import scripts
 from fuzz.trace import unquote
+from fuzz.wrapper_hunt import described
 from fuzz.wrapper_runs import Started, WrapperSandbox
 from fuzz.wrappers import Wrapping, programs
-from policyengine.config import load
 
 WHY_NOT = missing()
 contained = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "contained")
@@ -131,14 +131,16 @@ def test_wrappers_start_what_their_effects_say() -> None:
     chosen = [wrapping.write(Seeded(at), at) for at in range(0, len(wrapping.names), 4)]
     with WrapperSandbox(here) as sandbox:
         started = sandbox.run([one.text for one in chosen])
-    known = load().programs
+    known = described()
+    assert known is not None
     judged = {one.text: judge(one.text, ran, known).findings for one, ran in zip(chosen, started, strict=True)}
     assert {text: found for text, found in judged.items() if found} == {}
     assert sum(map(len, started)) > len(chosen) // 2
 
 
 def test_a_program_that_is_not_reported_is_a_finding() -> None:
-    known = load().programs
+    known = described()
+    assert known is not None
     assert judge("env m1 a\n", (Started("m1", ("a",)),), known).findings == ()
     assert judge("env m1 a\n", (Started("m2", ("a",)),), known).findings != ()
     assert judge("env m1 a\n", (Started("m1", ("b",)),), known).findings != ()
