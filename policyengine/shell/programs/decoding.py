@@ -8,7 +8,6 @@ description of other subcommands, `t` effect templates, `w` overlays, `y` style,
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -96,7 +95,7 @@ def _option(name: str, compiled: str | Compiled) -> Option:
 
 def _keys(compiled: Compiled) -> Keys:
     meanings = {key.lower(): _option(key, meaning) for key, meaning in compiled.items()}
-    globs = [(_pattern(key), option) for key, option in meanings.items() if is_glob(key)]
+    globs = [(key, option) for key, option in meanings.items() if is_glob(key)]
     return Keys({key: option for key, option in meanings.items() if not is_glob(key)}, tuple(globs))
 
 
@@ -164,11 +163,7 @@ def by_spelling(compiled: Compiled) -> dict[str, Compiled]:
 
 def _glob(text: str) -> Glob:
     literal = re.split(r"[*?\[]", text, maxsplit=1)[0]
-    return Glob(_pattern(text), literal, literal != text)
-
-
-def _pattern(glob: str) -> re.Pattern[str]:
-    return re.compile(fnmatch.translate(glob))
+    return Glob(text, literal, literal != text)
 
 
 def is_glob(text: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Protocol
 from policyengine.effects import Cause, Span
 from policyengine.shell.programs.composed import awaiting, composed, joined
 from policyengine.shell.programs.grammar import Program
-from policyengine.shell.programs.parts import Condition, Elements, Glob, Operand, Overlay, Reference
+from policyengine.shell.programs.parts import Condition, Elements, Glob, Operand, Overlay, Reference, glob_matches
 from policyengine.shell.programs.reading import Draft, Reading, Tail, Use
 from policyengine.shell.programs.roles import roles_of
 from policyengine.shell.programs.templates import Found, drafts_of, values_of
@@ -178,10 +178,10 @@ def _matches(reference: Reference, globs: Sequence[Glob], scan: Scanned, test: C
 
 
 def _does_match(value: Value, glob: Glob) -> bool:
-    return value.exact and glob.pattern.match(value.text) is not None
+    return value.exact and glob_matches(glob.text, value.text)
 
 
 def _may_match(value: Value, glob: Glob) -> bool:
     if value.exact:
-        return glob.pattern.match(value.text) is not None
+        return glob_matches(glob.text, value.text)
     return glob.literal.startswith(value.text) or (glob.open and value.text.startswith(glob.literal))

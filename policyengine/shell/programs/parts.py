@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from policyengine.effects import Where
 from policyengine.shell.programs.reading import Field
 from policyengine.shell.programs.vocabulary import EFFECTLESS_ROLES, PLURAL_ROLES, TAIL_ROLES
+
+
+@cache  # as many as the descriptions hold
+def _pattern(glob: str) -> re.Pattern[str]:
+    return re.compile(fnmatch.translate(glob))
+
+
+def glob_matches(glob: str, text: str) -> bool:
+    """Whether a whole text matches a glob; the glob is compiled when it is first asked for."""
+    return _pattern(glob).match(text) is not None
 
 
 class Reference(NamedTuple):
@@ -58,12 +70,12 @@ class Keys(NamedTuple):
     """Meanings of `KEY=VALUE` by lower-case key: named ones, then globs in order."""
 
     named: Mapping[str, Option]
-    globs: tuple[tuple[re.Pattern[str], Option], ...]
+    globs: tuple[tuple[str, Option], ...]
 
     def find(self, key: str) -> Option | None:
         """Return the meaning of a key, None where it is not described."""
         found = self.named.get(key)
-        return found or next((option for glob, option in self.globs if glob.match(key)), None)
+        return found or next((option for glob, option in self.globs if glob_matches(glob, key)), None)
 
 
 class Operand(NamedTuple):
@@ -124,9 +136,9 @@ class Condition(NamedTuple):
 
 
 class Glob(NamedTuple):
-    """A compiled glob, and the literal text that it begins with (to judge texts of which only a prefix is known)."""
+    """A glob, and the literal text that it begins with (to judge texts of which only a prefix is known)."""
 
-    pattern: re.Pattern[str]
+    text: str
     literal: str
     open: bool  # something follows the literal text
 
