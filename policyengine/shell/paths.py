@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["Path", "Place", "base_name", "home_of", "normal", "resolve", "tilde"]
+__all__ = ["Path", "Place", "base_name", "home_of", "normal", "on_macos", "resolve", "tilde"]
 
 _UNEVEN = re.compile(r"/(?:/|\.{1,2}(?:/|\Z)|\Z)").search  # something that `normal` has to resolve
 _LOGIN = re.compile(r"[A-Za-z_][\w.-]*\Z").match
@@ -63,6 +63,26 @@ def _prefix(text: str) -> str:
         tail = ""  # may go on as `..`, `.x` or `./`
     start = normal(head or "/")
     return start + tail if start == "/" else f"{start}/{tail}"
+
+
+def on_macos(path: str) -> str:
+    """A path as rules spell it: macOS ignores case, and `/etc`, `/var` and `/tmp` lie in `/private` (hier(7))."""
+    if path[:1] != "/":
+        return path
+    head, slash, rest = path[1:].partition("/")
+    name = head.lower()
+    if name == "private":
+        return on_macos("/" + rest) if rest.partition("/")[0].lower() in ("etc", "var", "tmp") else path
+    if name in _LOWER_ON_MACOS:
+        return "/" + name + slash + rest.lower()
+    return "/" + _SPELLED_ON_MACOS.get(name, head) + slash + rest
+
+
+_LOWER_ON_MACOS = frozenset({"etc", "usr", "bin", "sbin", "dev"})  # whose contents are lower case throughout
+_SPELLED_ON_MACOS = {
+    name.lower(): name
+    for name in ("System", "Library", "Users", "Applications", "Volumes", "var", "opt", "tmp", "cores")
+}
 
 
 def base_name(path: str) -> str:

@@ -28,7 +28,7 @@ from policyengine.shell.interpret.parameters import UNKNOWN_NAME
 from policyengine.shell.interpret.programs import run_program
 from policyengine.shell.interpret.redirects import permanent, place_of, redirected
 from policyengine.shell.interpret.words import expand_all
-from policyengine.shell.nodes import CommandSubstitution, DoubleQuoted, SimpleCommand, Word
+from policyengine.shell.nodes import CommandSubstitution, DoubleQuoted, Literal, SimpleCommand, SingleQuoted, Word
 from policyengine.shell.paths import base_name
 from policyengine.shell.values import Value
 
@@ -156,7 +156,7 @@ def dispatch(machine: Machine, values: list[Value], nodes: Sequence[Word], span:
 
 
 def _is_plain(word: Word) -> bool:
-    return len(word.parts) == 1 and type(word.parts[0]) not in (CommandSubstitution, DoubleQuoted)
+    return len(word.parts) == 1 and type(word.parts[0]) is Literal
 
 
 def _disguised(machine: Machine, word: Word, head: Value) -> None:
@@ -165,6 +165,9 @@ def _disguised(machine: Machine, word: Word, head: Value) -> None:
         inner = part.parts if type(part) is DoubleQuoted else (part,)
         if any(type(item) is CommandSubstitution for item in inner):
             machine.effects.append(EvaluateCode("sh", "substitution", True, head.taint, machine.where, head.span, ""))
+            return
+        if type(part) is SingleQuoted and part.ansi and part.end - part.start > len(part.text) + len("$''"):
+            machine.effects.append(Obscured("escapes", machine.where, head.span, ""))
             return
     if len(word.parts) > 2 and "/" not in head.text:
         machine.effects.append(Obscured("concatenation", machine.where, head.span, ""))

@@ -32,7 +32,7 @@ Answer = TypeVar("Answer")
 
 
 class Situation(NamedTuple):
-    """Where and in what state the call starts. `env` is None where the environment is unknown.
+    """Where and in what state the call starts. `env` is None where the environment is unknown, `cwd` empty if that is.
 
     `written` holds the files that this run wrote or fetched earlier; `variables` those that a persistent shell kept.
     """

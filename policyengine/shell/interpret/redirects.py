@@ -7,18 +7,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from policyengine.effects import Connect, FileRead, FileWrite, Taint, Taints, Transfer, Where
+from policyengine.effects import Connect, Exhaust, FileRead, FileWrite, Taint, Taints, Transfer, Where
 from policyengine.shell.interpret.machine import NOTHING, OUTER_INPUT, Machine, Sink, Stream, Target, Variable
 from policyengine.shell.interpret.secrets import is_secret
 from policyengine.shell.interpret.words import expand, expand_body, expand_one
 from policyengine.shell.nodes import Redirect
-from policyengine.shell.paths import Path, Place, resolve
+from policyengine.shell.paths import Path, Place, on_macos, resolve
 from policyengine.shell.values import UNKNOWN, Value
 
 FETCHED: Taints = frozenset({Taint.FETCHED})
 _NETWORK = re.compile(r"/dev/(?:tcp|udp)/([^/]*)/?([^/]*)\Z").match
 _STANDARD = re.compile(r"/dev/(?:null|stdin|stdout|stderr|tty|fd/\d+|full)\Z|/proc/self/fd/\d+\Z").match
 _ZERO = re.compile(r"/dev/(?:null|full)\Z").match
+_ENDLESS = frozenset({"/dev/zero", "/dev/urandom", "/dev/random"})
 _OUT = Target("out")
 _NULL = Target("null")
 
@@ -73,6 +74,8 @@ def wire(machine: Machine, redirects: Sequence[Redirect], origin: str) -> Wiring
 def deliver(machine: Machine, target: Target, stream: Stream, origin: str) -> None:
     """Let collected output arrive where standard output led."""
     if target.kind == "file":
+        if origin == "yes" or (origin == "cat" and stream.path in _ENDLESS):
+            machine.effects.append(Exhaust("infinite-write", machine.where, target.span, origin))
         taint = stream.taint
         machine.effects.append(
             FileWrite(target.path, target.unknown, False, target.append, taint, machine.where, target.span, origin)
@@ -224,7 +227,7 @@ def _copied(machine: Machine, fd: str, found: Target | Stream, wiring: Wiring) -
 def place_of(machine: Machine, value: Value, cwd: Place | None = None) -> Path:
     """The path that a value names."""
     found = resolve(value.text, cwd or machine.cwd, exact=value.exact, glob=value.glob)
-    return found
+    return found if machine.situation.platform != "darwin" else found._replace(path=on_macos(found.path))
 
 
 def network(machine: Machine, value: Value, origin: str) -> tuple[str, str] | None:
