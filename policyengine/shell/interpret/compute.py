@@ -9,9 +9,10 @@ import base64
 import binascii
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from policyengine.shell.interpret.machine import MAX_TEXT
+from policyengine.shell.interpret.machine import MAX_TEXT, Stream
+from policyengine.shell.paths import Place, base_name, resolve
 from policyengine.shell.values import Value
 
 _ALPHANUMERIC = re.compile(r"[^A-Za-z0-9+/=]+")
@@ -142,4 +143,88 @@ COMPUTED: dict[str, Callable[[list[Value], str], str | None]] = {
     "zcat": _gunzip,
     "cat": _whole,
     "tee": _tee,
+}
+
+
+def printed(name: str, arguments: Sequence[Value], cwd: Place, home: str) -> Stream | None:
+    """What programs print that look at nothing but their arguments; None for all others."""
+    maker = _PRINTED.get(name)
+    words = _texts(list(arguments)) if maker is not None else None
+    if maker is None or words is None:
+        return None
+    given = [word for word in words if not word.startswith("-") or len(word) == 1]
+    return maker(given, words, cwd, home)
+
+
+def _line(text: str) -> Stream:
+    return Stream(text + "\n")
+
+
+def _dirname(given: list[str], words: list[str], cwd: Place, home: str) -> Stream | None:
+    del words, cwd, home
+    if len(given) != 1:
+        return None
+    head, slash, _ = given[0].rstrip("/").rpartition("/")
+    return _line(head.rstrip("/") or slash or ".")
+
+
+def _basename(given: list[str], words: list[str], cwd: Place, home: str) -> Stream | None:
+    del cwd, home
+    if not given or len(given) > 2 or len(words) != len(given):
+        return None
+    name = base_name(given[0]) or "/"
+    return _line(name.removesuffix(given[1]) if len(given) == 2 and name != given[1] else name)
+
+
+def _mktemp(given: list[str], words: list[str], cwd: Place, home: str) -> Stream | None:
+    """A new name: below `/tmp`, or the template's beginning."""
+    del home
+    if any(word.startswith(("-p", "--tmpdir", "-t")) for word in words):
+        return None
+    if not given:
+        return Stream(None, prefix="/tmp/tmp.")  # noqa: S108
+    return Stream(None, prefix=resolve(given[0].partition("XX")[0], cwd, exact=False).path)
+
+
+def _realpath(given: list[str], words: list[str], cwd: Place, home: str) -> Stream | None:
+    """Lexically: symbolic links are not followed."""
+    del words, home
+    found = resolve(given[0], cwd) if len(given) == 1 else None
+    return None if found is None or found.unknown else _line(found.path)
+
+
+def _which(given: list[str], words: list[str], cwd: Place, home: str) -> Stream | None:
+    """The program of that name, wherever it lies."""
+    del words, cwd, home
+    return _line(given[0]) if len(given) == 1 else None
+
+
+def _whoami(given: list[str], words: list[str], cwd: Place, home: str) -> Stream | None:
+    del given, words, cwd
+    return _line(base_name(home))
+
+
+def _seq(given: list[str], words: list[str], cwd: Place, home: str) -> Stream | None:
+    del cwd, home
+    if len(words) != len(given) or not 1 <= len(given) <= 3 or not all(_INTEGER(word) for word in given):
+        return None
+    numbers = [int(word) for word in given]
+    first, step, last = (
+        (1, 1, *numbers) if len(numbers) == 1 else (numbers[0], 1, numbers[1]) if len(numbers) == 2 else numbers
+    )
+    count = (last - first) // step + 1 if step else 0
+    if not 0 < count <= MAX_SET:
+        return None
+    return Stream("".join(f"{first + at * step}\n" for at in range(count)))
+
+
+_INTEGER = re.compile(r"-?\d{1,9}\Z").match
+_PRINTED: dict[str, Callable[[list[str], list[str], Place, str], Stream | None]] = {
+    "dirname": _dirname,
+    "basename": _basename,
+    "mktemp": _mktemp,
+    "realpath": _realpath,
+    "which": _which,
+    "whoami": _whoami,
+    "seq": _seq,
 }

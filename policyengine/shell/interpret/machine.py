@@ -57,6 +57,7 @@ class Stream(NamedTuple):
         peer: host and port at the other end of a connection.
         driven: written by a shell or interpreter whose commands come from an open end.
         span: where its text stands in the analysed text.
+        prefix: how it begins for certain, where `text` is None.
     """
 
     text: str | None = None
@@ -65,6 +66,7 @@ class Stream(NamedTuple):
     peer: tuple[str, str] | None = None
     driven: bool = False
     span: Span | None = None
+    prefix: str = ""
 
 
 NOTHING = Stream("")
@@ -74,7 +76,7 @@ OUTER_INPUT = Stream(None, frozenset({Taint.INPUT}))
 class Sink:
     """Collects what commands write to one output."""
 
-    __slots__ = ("driven", "known", "parts", "path", "peer", "size", "taint")
+    __slots__ = ("driven", "known", "parts", "path", "peer", "prefix", "size", "taint")
 
     def __init__(self) -> None:
         self.parts: list[str] = []
@@ -84,6 +86,7 @@ class Sink:
         self.path = ""
         self.peer: tuple[str, str] | None = None
         self.driven = False
+        self.prefix = ""
 
     def add(self, stream: Stream) -> None:
         """Append what another command wrote."""
@@ -92,6 +95,8 @@ class Sink:
         self.peer = self.peer or stream.peer
         self.driven |= stream.driven
         if stream.text is None:
+            if self.known:
+                self.prefix = "".join(self.parts) + stream.prefix
             self.known = False
         elif self.known:
             self.size += len(stream.text)
@@ -100,7 +105,8 @@ class Sink:
 
     def stream(self) -> Stream:
         """What has been collected."""
-        return Stream("".join(self.parts) if self.known else None, self.taint, self.path, self.peer, self.driven)
+        text = "".join(self.parts) if self.known else None
+        return Stream(text, self.taint, self.path, self.peer, self.driven, prefix=self.prefix)
 
 
 class Variable(NamedTuple):

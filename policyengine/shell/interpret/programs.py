@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from policyengine.effects import CLEAN, Span, Taint, Taints, Where
+from policyengine.shell.interpret.compute import printed
 from policyengine.shell.interpret.drafts import effect_of
 from policyengine.shell.interpret.evaluate import evaluate_input
 from policyengine.shell.interpret.invocation import Invocation
@@ -43,6 +44,10 @@ def run_program(machine: Machine, program: Program, name: str, arguments: Sequen
 def _print(invocation: Invocation) -> None:
     machine, output = invocation.machine, invocation.reading.output
     if invocation.printed or output == "none":
+        return
+    known = printed(invocation.origin, invocation.arguments, machine.cwd, machine.situation.home)
+    if known is not None:
+        machine.emit(known)
         return
     stream = invocation.content
     if output == "arguments":

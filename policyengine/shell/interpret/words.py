@@ -270,7 +270,7 @@ def substitution(machine: Machine, part: CommandSubstitution) -> Value:
         return Value("", exact=False, span=span)
     out = machine.capture(part.body.body)
     if out.text is None:
-        return Value("", False, False, False, out.taint, span)
+        return Value(out.prefix, False, False, False, out.taint, span)
     return Value(out.text.rstrip("\n"), True, False, False, out.taint, span)
 
 
