@@ -143,7 +143,7 @@ class Expansions(Cursor):
     def braced(self, start: int, quoted: bool) -> Steps[WordPart]:
         """braced: '${' ['#' | '!'] parameter ['[' subscript ']'] [operator operands] '}' ."""
         if self.text[self.pos] in " \t\n|":
-            return (yield from self.funsub(start, quoted))
+            return (yield from self.funsub(start))
         found = _braced_head(self.text, self.pos)
         prefix, name, subscript, operator = "", "", None, ""
         if found is not None:
@@ -195,13 +195,15 @@ class Expansions(Cursor):
         self.pos += 1
         return (word, (yield from self.word(QUOTED_OPERAND if quoted else OPERAND)))
 
-    def funsub(self, start: int, quoted: bool) -> Steps[WordPart]:
+    def funsub(self, start: int) -> Steps[WordPart]:
         """funsub: '${' (blank | '|') commands '}': bash 5.3 runs the commands; before, it is a bad substitution."""
         inside = self.pos
-        yield from self.parts(QUOTED_OPERAND if quoted else OPERAND)
+        self.budget.uncertain += 1  # what nests in it is met again when the commands are read
+        yield from self.word_within(OPERAND)
+        self.budget.uncertain -= 1
         text, skipped = self.text[inside : self.pos], int(self.text[inside] == "|")
-        self.close("}")
         body = yield from self.text_within(text[skipped:], self.base + (inside + skipped))
+        self.close("}")
         return new(CommandSubstitution, (body, False, start + self.base, self.pos + self.base))
 
     def close(self, closer: str) -> None:

@@ -103,7 +103,9 @@ def test_a_reading_stops_at_its_number_of_nodes() -> None:
     assert len(list(reading.script.commands())) < 5
 
 
-@pytest.mark.parametrize("opener", ["(", "( ", "$(", "{ ", "if ", "${a:-", "case a in a) ", "<(", "$((", '"$(', "a=("])
+@pytest.mark.parametrize(
+    "opener", ["(", "( ", "$(", "${ ", "{ ", "if ", "${a:-", "case a in a) ", "<(", "$((", '"$(', "a=("]
+)
 @pytest.mark.parametrize("times", [300, 50_000])
 def test_no_depth_exhausts_the_stack(opener: str, times: int) -> None:
     with pytest.raises(ParseError):
