@@ -19,8 +19,8 @@ _REJECTED: Final = (
     re.compile(r"\bcase\b.*\bin\s+esac\b", re.DOTALL),
     # `case a in b) for x<newline>in c; do`: inside an arm, a loop's `in` is not recognised after a newline.
     re.compile(r"\bcase\b.*\b(for|select)\s+\w+\s*(#[^\n]*)?\n\s*in\b", re.DOTALL),
-    # `$(x=(<newline>\\(<newline>))`: in a substitution, an escaped parenthesis in an array of several lines.
-    re.compile(r"\$\(.*=\([^()]*\n[^()]*\\[()]", re.DOTALL),
+    # `$( x=(\\; a) )`: in a substitution, an escaped metacharacter in an array literal.
+    re.compile(r"[$<>`]\(?.*=\(.*\\[;&|()<>]", re.DOTALL),
     # `cat <<E; x=(a<newline>b)`: a here-document due before an array's newline; its delimiter's memory is used again.
     re.compile(r"<<[^\n]*=\([^\n]*\n"),
 )
