@@ -25,6 +25,11 @@ def rows(table: list[dict[str, Any]]) -> list[Any]:
     return [pytest.param(row, id=row["id"]) for row in table]
 
 
+def nodes_in(text: str, *kinds: type) -> list[Any]:
+    nodes: list[Any] = list(walk(parse(text)))
+    return [node for node in nodes if not kinds or isinstance(node, kinds)]
+
+
 def bash_accepts(text: str, path: Path) -> bool:
     path.write_bytes(text.encode())
     assert BASH is not None
@@ -58,7 +63,7 @@ def test_bash_refuses_the_invalid_texts(row: dict[str, Any], tmp_path: Path) -> 
 
 @pytest.mark.parametrize("row", rows(VALID))
 def test_spans_lie_inside_the_text(row: dict[str, Any]) -> None:
-    nodes = list(walk(parse(row["text"])))
+    nodes = nodes_in(row["text"])
     assert all(0 <= node.start <= node.end <= len(row["text"]) for node in nodes)
 
 
@@ -119,7 +124,7 @@ def test_two_hundred_levels_are_read() -> None:
 
 
 def test_a_fault_that_bash_defers_is_unread() -> None:
-    found = [node for node in walk(parse("a `if` <<E\n$(fi)\nE")) if isinstance(node, CommandSubstitution)]
+    found = nodes_in("a `if` <<E\n$(fi)\nE", CommandSubstitution)
     assert all(isinstance(node.body, Unread) for node in found)
     assert len(found) == 2
 
@@ -131,7 +136,7 @@ def test_nodes_in_backticks_have_outer_offsets() -> None:
 
 
 def test_a_quoted_body_is_static_and_an_expanding_one_is_not() -> None:
-    bodies = [node for node in walk(parse("a <<'E' <<F\n$x *\nE\n$x\nF\n")) if isinstance(node, Heredoc)]
+    bodies = nodes_in("a <<'E' <<F\n$x *\nE\n$x\nF\n", Heredoc)
     assert [body.body.static for body in bodies] == ["$x *\n", None]
 
 
@@ -173,7 +178,6 @@ def test_a_command_has_a_span() -> None:
 
 
 def test_every_simple_command_is_found_by_walking() -> None:
-    script = parse("a | (b; $(c)) && d")
-    assert {command.start for command in script.commands()} == {
-        node.start for node in walk(script) if isinstance(node, SimpleCommand)
-    }
+    text = "a | (b; $(c)) && d"
+    starts = {node.start for node in nodes_in(text, SimpleCommand)}
+    assert {command.start for command in parse(text).commands()} == starts
