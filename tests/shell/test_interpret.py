@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from policyengine.config.specs import compile_descriptions
 from policyengine.config.yamlfile import read_file
@@ -158,3 +160,109 @@ def test_what_was_read_before_a_limit_counts() -> None:
 
 def test_text_over_the_size_limit_is_not_read() -> None:
     assert [type(effect) for effect in facts_of("a" * (MAX_BYTES + 1)).effects] == [Opaque]
+
+
+PIECES = [
+    *(
+        "rm",
+        "/a",
+        ";",
+        "|",
+        "&",
+        "&&",
+        "||",
+        "(",
+        ")",
+        "{",
+        "}",
+        "$(",
+        "`",
+        '"',
+        "'",
+        "\\",
+        "\n",
+        "$x",
+        "${x",
+        "${x:-",
+        "${!x}",
+    ),
+    *(
+        "${x//",
+        "$@",
+        '"$@"',
+        "x=1",
+        "x+=a",
+        "a=(1 2)",
+        "a[1]=",
+        "declare -n",
+        "unset",
+        "x",
+        "y",
+        "<<E",
+        "<<<",
+        "<",
+        ">",
+        ">&",
+    ),
+    *(
+        "2>&1",
+        "/dev/tcp/h/1",
+        "<(",
+        ">(",
+        "[[",
+        "]]",
+        "((",
+        "))",
+        "if",
+        "then",
+        "else",
+        "fi",
+        "for",
+        "in",
+        "do",
+        "done",
+    ),
+    *(
+        "while",
+        "case",
+        "esac",
+        "f()",
+        "f",
+        "eval",
+        "sh -c",
+        "local",
+        "shift",
+        "set --",
+        "read",
+        "printf -v",
+        "trap",
+        "alias",
+    ),
+    *(
+        "cd ..",
+        "pushd",
+        "popd",
+        "*",
+        "?",
+        "[",
+        "~",
+        "{a,b}",
+        "{1..3}",
+        "export",
+        "IFS=",
+        "$#",
+        "$1",
+        "exec",
+        ".",
+        "xargs",
+    ),
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=25), st.sampled_from([" ", ""]))
+@settings(max_examples=300, deadline=None)
+def test_no_text_makes_it_raise(pieces: list[str], between: str) -> None:
+    """For every text there are facts, and their spans lie inside it."""
+    text = between.join(pieces)
+    spans = [effect.span for effect in facts_of(text).effects if effect.span is not None]
+    assert all(0 <= start <= end <= len(text) for start, end in spans)

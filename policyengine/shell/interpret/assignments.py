@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from policyengine.effects import SetVariable, Span
 from policyengine.shell.interpret.machine import MAX_TEXT, Machine, Variable
-from policyengine.shell.interpret.parameters import variable_values
+from policyengine.shell.interpret.parameters import referred, variable_values
 from policyengine.shell.interpret.words import expand, expand_one
 from policyengine.shell.nodes import Assignment
 from policyengine.shell.values import UNKNOWN, Value
@@ -37,10 +37,9 @@ def assign(machine: Machine, node: Assignment, *, exported: bool = False, attrib
 
 def set_variable(machine: Machine, name: str, value: Value, attributes: str, span: Span | None) -> None:
     """Give a variable a value; an effect where programs or the shell itself act on it."""
-    if "n" in attributes and (old := machine.variable(name)) is not None and "n" in old.attributes:
-        target = old.choices[0].text
-        if target and target != name:
-            set_variable(machine, target, value, "", span)
+    target = referred(machine, name) if "n" in attributes else name
+    if target != name:
+        set_variable(machine, target, value, "", span)
         return
     for letter, change in _CASES.items():
         if letter in attributes:

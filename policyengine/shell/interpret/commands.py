@@ -122,6 +122,7 @@ def _assigned(machine: Machine, node: SimpleCommand, values: list[Value]) -> Non
 def words(machine: Machine, values: Sequence[Value]) -> None:
     """Interpret a command given as values (the tail of a wrapper): functions and aliases are not seen."""
     machine.step()
+    machine.spend(len(values))
     machine.deeper()
     _external(machine, values[0], values[1:], values[0].span)
     machine.depth -= 1

@@ -321,6 +321,7 @@ class Machine:
 
     def process(self, run: Callable[[], Answer]) -> Answer:
         """Run something as a new program of the same machine would run it: only what is exported is there."""
+        self.spend(len(self.exports) // 4)
         saved = self.cells, self.trail, self.positional, self.local
         self.cells = {name: self.cells[name] for name in self.exports if _exported(self.cells.get(name))}
         self.cells["/cwd"] = saved[0]["/cwd"]

@@ -10,6 +10,7 @@ from policyengine.shell.interpret.machine import MAX_TEXT, Machine, Variable
 from policyengine.shell.nodes import Parameter, Word
 from policyengine.shell.values import UNKNOWN, Value
 
+MAX_REFERENCES = 8
 UNKNOWN_NAME = "__unknown"  # stands in generated code for what is not known
 _MANY = Value("", exact=False, many=True)
 _ASSIGNING = {":=", "="}
@@ -58,17 +59,30 @@ def base_values(machine: Machine, part: Parameter) -> tuple[Value, ...]:
 
 def variable_values(machine: Machine, name: str) -> tuple[Value, ...]:
     """The value of a variable, at present one of its choices; empty where it is certainly unset."""
+    name = referred(machine, name)
     variable = machine.variable(name)
     if variable is None:
         return _inherited(machine, name)
     if "n" in variable.attributes:
-        target = variable.choices[0]
-        return variable_values(machine, target.text) if target.exact and target.text != name else (UNKNOWN,)
+        return (UNKNOWN,)
     if len(variable.choices) == 1:
         return variable.choices
     if not variable.choices:
         return _array_start(variable)
     return (variable.choices[picked(machine, name, len(variable.choices))],)
+
+
+def referred(machine: Machine, name: str) -> str:
+    """The variable that a name reference stands for (`declare -n`), at most a few steps on."""
+    for _ in range(MAX_REFERENCES):
+        variable = machine.variable(name)
+        if variable is None or "n" not in variable.attributes or not variable.choices:
+            break
+        target = variable.choices[0]
+        if not target.exact or not target.text:
+            break
+        name = target.text
+    return name
 
 
 def picked(machine: Machine, key: str, size: int) -> int:

@@ -11,6 +11,7 @@ from policyengine.shell.interpret.builtins.call import Call, flags, operands
 from policyengine.shell.interpret.machine import Machine, Stream, Variable
 from policyengine.shell.interpret.parameters import variable_values
 from policyengine.shell.interpret.redirects import place_of
+from policyengine.shell.interpret.secrets import PATH_MAX
 from policyengine.shell.nodes import Assignment, Literal, Word
 from policyengine.shell.paths import Place
 from policyengine.shell.values import UNKNOWN, Value
@@ -36,7 +37,8 @@ def _move(machine: Machine, target: Value) -> None:
     old = machine.cwd
     found = place_of(machine, target)
     machine.put("/oldpwd", Value(old.path, old.exact))
-    machine.put("/cwd", Place(found.path, not (found.unknown or found.glob)))
+    known = not (found.unknown or found.glob) and len(found.path) <= PATH_MAX
+    machine.put("/cwd", Place(found.path[:PATH_MAX], known))
 
 
 def pushd(machine: Machine, call: Call) -> None:
