@@ -1,0 +1,144 @@
+"""Words and their parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from policyengine.shell.nodes import Script
+
+
+class Literal(NamedTuple):
+    """Unquoted text exactly as written (line continuations removed): globs, braces and a leading tilde are active in
+    it.
+    """
+
+    text: str
+    start: int
+    end: int
+
+
+class Escaped(NamedTuple):
+    r"""A backslash and the character it quotes (`\x`); `text` is that character alone."""
+
+    text: str
+    start: int
+    end: int
+
+
+class SingleQuoted(NamedTuple):
+    """`'…'`, or `$'…'` with `ansi` and `text` already decoded (bash manual 3.1.2.4)."""
+
+    text: str
+    ansi: bool
+    start: int
+    end: int
+
+
+class DoubleQuoted(NamedTuple):
+    """`"…"`, or `$"…"` with `localized`. Parts are Literal (inert), Escaped, Parameter, CommandSubstitution,
+    Arithmetic.
+    """
+
+    parts: tuple[WordPart, ...]
+    localized: bool
+    start: int
+    end: int
+
+
+class Parameter(NamedTuple):
+    """`$name` and every `${…}` (bash manual 3.5.3).
+
+    `name` is the parameter (`x`, `1`, `@`, `#`, `?`, `-`, `$`, `!`, `*`); `subscript` that of an array element;
+    `prefix` is `!`
+    for indirection and name lists, `#` for a length, else empty. `op` is the operator after the name (empty if none):
+    `:-`
+    `-` `:=` `=` `:?` `?` `:+` `+` `:` (substring) `#` `##` `%` `%%` `/` `//` `/#` `/%` `^` `^^` `,` `,,` `@`
+    (transformation; the
+    letter is the argument) and `*`/`@` after a `!` prefix (names). `arguments` are its operand words: one, or two for a
+    substring's offset and length and for pattern and replacement.
+    """
+
+    name: str
+    prefix: str
+    subscript: Word | None
+    op: str
+    arguments: tuple[Word, ...]
+    start: int
+    end: int
+
+
+class CommandSubstitution(NamedTuple):
+    """`$(…)`, backticks (`backtick`), or `${ …; }` / `${| …; }`. `body` is Unread where bash defers a fault to run
+    time.
+    """
+
+    body: Script | Unread
+    backtick: bool
+    start: int
+    end: int
+
+
+class ProcessSubstitution(NamedTuple):
+    """`<(…)` or `>(…)`; `op` is `<` or `>`."""
+
+    op: str
+    body: Script | Unread
+    start: int
+    end: int
+
+
+class Arithmetic(NamedTuple):
+    """`$((…))` or `$[…]`. `expression` holds the text as a word, with its nested expansions as parts."""
+
+    expression: Word
+    start: int
+    end: int
+
+
+class ExtendedGlob(NamedTuple):
+    """`?(…)` `*(…)` `+(…)` `@(…)` `!(…)`; `op` is the first character. Substitutions inside it are parts of
+    `pattern`.
+    """
+
+    op: str
+    pattern: Word
+    start: int
+    end: int
+
+
+WordPart: TypeAlias = (
+    Literal
+    | Escaped
+    | SingleQuoted
+    | DoubleQuoted
+    | Parameter
+    | CommandSubstitution
+    | ProcessSubstitution
+    | Arithmetic
+    | ExtendedGlob
+)
+
+
+class Word(NamedTuple):
+    """A shell word."""
+
+    parts: tuple[WordPart, ...]
+    start: int
+    end: int
+
+    @property
+    def static(self) -> str | None:
+        """The text after quote removal, or None where an expansion, glob, brace expansion or tilde takes part."""
+        from policyengine.shell.words import static_text  # noqa: PLC0415  words reads nodes, so it cannot be above
+
+        return static_text(self)
+
+
+class Unread(NamedTuple):
+    """Text whose inner fault bash defers to run time (inside backticks, heredoc substitutions, arithmetic)."""
+
+    text: str
+    message: str
+    start: int
+    end: int
