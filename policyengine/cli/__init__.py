@@ -1,16 +1,19 @@
 """The command line.
 
-Each command has a room here; every failure becomes an exit status and one line that says what to do.
-Nothing but `sys` and `os` is imported here: a hook has to answer even where the rest of the package cannot be imported.
+Each command has a room here; every failure becomes an exit status and one line that says what to do. Only small parts of
+the standard library are imported here: a hook has to answer even where the rest of the package cannot be imported.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
 __all__ = ["main"]
+
+HOOK_SECONDS = 20  # below any timeout that a host uses, since a host runs the tool when a hook times out
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -32,6 +35,7 @@ def _end_with_hook(words: list[str]) -> None:
     """Answer the host and leave at once, so that nothing which runs at interpreter exit can change the status."""
     status = 2
     try:
+        _fail_on_signals()
         from policyengine.cli.hook import answer  # noqa: PLC0415  its failure is an answer too
 
         status = answer(words)
@@ -48,3 +52,10 @@ def _end_with_hook(words: list[str]) -> None:
         )
     finally:
         os._exit(status)
+
+
+def _fail_on_signals() -> None:
+    """Let what would end the process with another status be an exception instead, a deadline of our own included."""
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM):
+        signal.signal(number, signal.default_int_handler)
+    signal.alarm(HOOK_SECONDS)

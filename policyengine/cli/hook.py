@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 
 from policyengine.adapters.claude_code import Host, is_tool_call, to_answer, to_request
@@ -16,13 +15,11 @@ from policyengine.cli.core import Runs, open_engine
 from policyengine.cli.wire import dumps, loads
 from policyengine.errors import RequestError, UsageError
 
-DEADLINE_SECONDS = 20  # below any timeout a host uses, since a host runs the tool when a hook times out
 MAX_PAYLOAD = 64 * 1024 * 1024  # bytes
 
 
 def answer(words: list[str]) -> int:
     """Read, decide and write; 0, or an exception."""
-    _fail_on_signals()
     if sys.stdout is None or sys.stdin is None:
         raise OSError("standard input and output have to be open")
     options = _options(words)
@@ -52,10 +49,3 @@ def _read() -> bytes:
     if len(payload) > MAX_PAYLOAD:
         raise RequestError("hook.payload", f"the payload has more than {MAX_PAYLOAD} bytes")
     return payload
-
-
-def _fail_on_signals() -> None:
-    """Let what would end the process with another status be an exception instead, a deadline of our own included."""
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM):
-        signal.signal(number, signal.default_int_handler)
-    signal.alarm(DEADLINE_SECONDS)
