@@ -129,8 +129,8 @@ def _duplicate(machine: Machine, redirect: Redirect, wiring: Wiring, origin: str
     if value.exact and (text.isdigit() or value.text == "-"):
         found = _leads(machine, text, wiring) if text else _NULL
         return wiring if found is None else _copied(machine, fd, found, wiring)
-    if not value.exact and redirect.fd is not None:
-        return wiring  # an unknown descriptor
+    if not value.exact and (redirect.fd is not None or redirect.op == "<&"):  # an unknown descriptor
+        return _attach(machine, fd, Stream(None, value.taint), wiring) if redirect.op == "<&" else wiring
     target = _opened(machine, value, append=False, origin=origin)
     return _lead(machine, fd, target, wiring, origin)
 

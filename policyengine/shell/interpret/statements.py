@@ -12,7 +12,16 @@ from policyengine.effects import Exhaust
 from policyengine.shell.interpret.arithmetic import arithmetic
 from policyengine.shell.interpret.commands import simple
 from policyengine.shell.interpret.joining import before, branches, join, loop, nothing
-from policyengine.shell.interpret.machine import MAX_PASSES, Definition, Machine, Sink, Variable, common
+from policyengine.shell.interpret.machine import (
+    MAX_PASSES,
+    OUTER_INPUT,
+    Definition,
+    Machine,
+    Sink,
+    Target,
+    Variable,
+    common,
+)
 from policyengine.shell.interpret.redirects import redirected
 from policyengine.shell.interpret.words import expand_all, expand_body, expand_one
 from policyengine.shell.nodes import (
@@ -117,9 +126,15 @@ def _subshell(machine: Machine, node: Subshell) -> None:
 
 
 def _coprocess(machine: Machine, node: Coprocess) -> None:
+    """Its output and input are the descriptors in the array of its name (bash manual 3.2.6)."""
     machine.asynchronous += 1
-    machine.forked(lambda: body(machine, (node.body,)))
+    out = machine.capture((node.body,), OUTER_INPUT)
     machine.asynchronous -= 1
+    reading, writing = machine.next_descriptor, machine.next_descriptor - 1
+    machine.next_descriptor -= 2
+    target = Target("peer", peer=out.peer) if out.peer is not None else Target("null")
+    machine.descriptors = {**machine.descriptors, reading: out, writing: target}
+    machine.put(node.name, Variable((), "", {"0": Value(str(reading)), "1": Value(str(writing))}))
 
 
 # ------------------------------------------------------------------------------------------------------------- branches
