@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -25,6 +26,11 @@ _SUFFIXES = {
 # Languages of text tools: their code only says how what is read is printed, unless it starts programs or writes files.
 FILTERS = frozenset({"sed", "awk", "jq", "yq", "sql"})
 _FOREIGN: Taints = frozenset({Taint.FETCHED, Taint.DECODED, Taint.INPUT})
+_DECODED: Taints = frozenset({Taint.DECODED})
+_DECODES = re.compile(
+    r"(?:b64|base64[._]?)decode|decode_?(?:base)?64|decodebytes|\.fromhex|unhexlify|fromCharCode|\brot_?13|\bunpack\b"
+    r"|\bpack\b|['\"]\s*\^\s*['\"]|\bchr\b"
+).search
 _PRINTED: Taints = frozenset({Taint.GENERATED})
 _NOT_KNOWN = "the code that runs is not fully known"
 _UNTRUSTED: Taints = frozenset({Taint.INPUT})
@@ -82,7 +88,8 @@ def _run(machine: Machine, code: Code) -> bool:
         return True
     found = read_code(code.language, text.text)
     perform(machine, found, text, code.origin)
-    machine.emit(Stream(None, text.taint | machine.stdin.taint | _PRINTED | carried(found)))
+    taint = text.taint | machine.stdin.taint | carried(found) | (_DECODED if _DECODES(text.text) else _PRINTED)
+    machine.emit(Stream(None, taint | _PRINTED))
     return not any(act.kind.opaque for act in found)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from policyengine.effects import CLEAN, Taints
+from policyengine.effects import CLEAN, Taint, Taints
 from policyengine.shell.interpret.globs import computable, replaced, without_prefix, without_suffix
 from policyengine.shell.interpret.machine import MAX_TEXT, Machine, Variable
 from policyengine.shell.nodes import Parameter, Word
@@ -266,7 +266,10 @@ def _applied(transform: Callable[..., str | None], value: Value, arguments: Sequ
     if not value.exact or not all(argument.exact for argument in arguments) or len(value.text) > MAX_TEXT:
         return _lost(value, arguments)
     result = transform(value.text, *texts) if computable(value.text, "".join(texts)) else None
-    return _lost(value, arguments) if result is None else value._replace(text=result, glob=False)
+    if result is None:
+        return _lost(value, arguments)
+    taint = value.taint | _DECODED if transform is _SWAPPED or transform is _ALL_SWAPPED else value.taint
+    return value._replace(text=result, glob=False, taint=taint)
 
 
 def _substring(text: str, offset: str, length: str = "") -> str | None:
@@ -302,6 +305,11 @@ def _replacing(*, every: bool, anchor: str) -> Callable[..., str | None]:
     return lambda text, pattern, by="": replaced(text, pattern, by, every=every, anchor=anchor) if pattern else text
 
 
+# Exchanging cases is undocumented in bash, and used by nothing but obfuscators.
+_SWAPPED = _case(str.swapcase, every=False)
+_ALL_SWAPPED = _case(str.swapcase, every=True)
+_DECODED: Taints = frozenset({Taint.DECODED})
+
 _TRANSFORMS: dict[str, Callable[..., str | None]] = {
     ":": _substring,
     "#": lambda text, pattern: without_prefix(text, pattern, longest=False),
@@ -316,8 +324,8 @@ _TRANSFORMS: dict[str, Callable[..., str | None]] = {
     "^^": _case(str.upper, every=True),
     ",": _case(str.lower, every=False),
     ",,": _case(str.lower, every=True),
-    "~": _case(str.swapcase, every=False),
-    "~~": _case(str.swapcase, every=True),
+    "~": _SWAPPED,
+    "~~": _ALL_SWAPPED,
     "@": _quoted,
 }
 
