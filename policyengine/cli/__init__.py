@@ -1,7 +1,7 @@
 """The command line.
 
-Each command has a room here; every failure becomes an exit status and one line that says what to do. Only small parts of
-the standard library are imported here: a hook has to answer even where the rest of the package cannot be imported.
+Each command has a room here; every failure becomes an exit status and one line that says what to do. Only small parts
+of the standard library are imported here: a hook has to answer even where the rest of the package cannot be imported.
 """
 
 from __future__ import annotations
