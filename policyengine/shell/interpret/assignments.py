@@ -16,7 +16,10 @@ MAX_ELEMENTS = 1000  # of an array that are kept one by one
 _CASES = {"l": str.lower, "u": str.upper}
 
 # Variables by which a shell runs something, searches programs or loads code; setting them is an effect even unexported.
-_ACTIVE = frozenset({"PROMPT_COMMAND", "BASH_ENV", "ENV", "PATH", "PS0", "PS1", "PS4", "IFS", "SHELLOPTS", "BASHOPTS"})
+ACTIVE = frozenset({
+    "PROMPT_COMMAND", "BASH_ENV", "ENV", "PATH", "PS0", "PS1", "PS4", "IFS", "SHELLOPTS", "BASHOPTS", "HISTFILE",
+    "HISTSIZE", "HISTFILESIZE", "HISTCONTROL", "HISTIGNORE",
+})  # fmt: skip
 
 
 def assign(machine: Machine, node: Assignment, *, exported: bool = False, attributes: str = "") -> None:
@@ -48,7 +51,7 @@ def set_variable(machine: Machine, name: str, value: Value, attributes: str, spa
     machine.put(name, Variable((value,), attributes))
     if "x" in attributes:
         machine.exports[name] = None
-    if "x" in attributes or name in _ACTIVE:
+    if "x" in attributes or name in ACTIVE:
         machine.effects.append(SetVariable(name, value.text, not value.exact, machine.where, span, ""))
 
 

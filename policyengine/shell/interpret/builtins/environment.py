@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from policyengine.effects import SetVariable
+from policyengine.effects import SetVariable, System
 from policyengine.shell.interpret.arithmetic import arithmetic
-from policyengine.shell.interpret.assignments import assign, set_variable
+from policyengine.shell.interpret.assignments import ACTIVE, assign, set_variable
 from policyengine.shell.interpret.builtins.call import Call, flags, operands
 from policyengine.shell.interpret.machine import Machine, Stream, Variable
 from policyengine.shell.interpret.parameters import variable_values
@@ -140,6 +140,8 @@ def unset(machine: Machine, call: Call) -> None:
             machine.put(name + "()", None)
         else:
             machine.put(name, Variable(()))
+            if name in ACTIVE:
+                machine.effects.append(SetVariable(name, "", False, machine.where, value.span, call.name))
 
 
 def shift(machine: Machine, call: Call) -> None:
@@ -154,6 +156,8 @@ def shift(machine: Machine, call: Call) -> None:
 def set_options(machine: Machine, call: Call) -> None:
     """`set -- a b` and `set a b` set the positional parameters; options are of no consequence here."""
     arguments = call.arguments
+    if [value.text for value in arguments[:2]] == ["+o", "history"]:
+        machine.effects.append(System("log", "stop", "history", False, machine.where, call.span, call.name))
     at = next(
         (at for at, value in enumerate(arguments) if value.text == "--" or value.text[:1] not in ("-", "+")), None
     )
