@@ -1,6 +1,6 @@
 """Where bash 5.2 itself is odd, so that a difference is no fault of the reader. Each has a row in the corpus.
 
-Only acceptance may differ here: what bash runs is never excused.
+Otherwise only acceptance may differ: what bash runs is not excused, save where bash runs other words than it was given.
 """
 
 from __future__ import annotations
@@ -25,11 +25,17 @@ _REJECTED: Final = (
     re.compile(r"<<[^\n]*=\([^\n]*\n"),
 )
 
+# Bash prints the text of a substitution and reads it again when it runs. With a here-document before `&` the next `;` gets
+# lost: `<( <<E & ( true; m5 )` runs `true m5`. Both commands are reported, with the words that the text has.
+_REWRITTEN: Final = re.compile(r"[$<>]\(.*<<.*&.*;", re.DOTALL)
+
 
 def excused(case: Case, finding: Finding) -> bool:
-    """Whether bash's oddity explains a finding about acceptance."""
+    """Whether an oddity of bash explains a finding."""
     if finding.law == "accepts" and any(pattern.search(case.text) for pattern in _REJECTED):
         return True
+    if finding.law == "missed" and not finding.detail.startswith("unreported"):
+        return _REWRITTEN.search(case.text) is not None and re.search(r"<<[^\n]*[^&<>|]&[^&>\n]", case.text) is not None
     return finding.law in ("accepts", "rejects") and _complains(case)
 
 
