@@ -25,8 +25,8 @@ _REJECTED: Final = (
     re.compile(r"<<[^\n]*=\([^\n]*\n"),
 )
 
-# Bash prints the text of a substitution and reads it again when it runs. With a here-document before `&` the next `;` gets
-# lost: `<( <<E & ( true; m5 )` runs `true m5`. Both commands are reported, with the words that the text has.
+# Bash prints the text of a substitution and reads it again when it runs. With a here-document before `&` the next
+# `;` is lost: `<( <<E & ( true; m5 )` runs `true m5`. Both commands are reported, with the words that the text has.
 _REWRITTEN: Final = re.compile(r"[$<>]\(.*<<.*&.*;", re.DOTALL)
 
 
