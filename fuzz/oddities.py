@@ -25,9 +25,9 @@ _REJECTED: Final = (
     re.compile(r"<<[^\n]*=\([^\n]*\n"),
 )
 
-# Bash prints the text of a substitution and reads it again when it runs. With a here-document before `&` the next
-# `;` is lost: `<( <<E & ( true; m5 )` runs `true m5`. Both commands are reported, with the words that the text has.
-_REWRITTEN: Final = re.compile(r"[$<>]\(.*<<.*&.*;", re.DOTALL)
+# Bash prints the text of a substitution and reads it again when it runs. After a here-document a `;` can get lost:
+# `<( m1 <<E; m2; m3` runs `m2 m3`. Markers are never arguments in the grammar, so one that is betrays this.
+_JOINED: Final = re.compile(r" [mf]\d+")
 
 
 def excused(case: Case, finding: Finding) -> bool:
@@ -35,7 +35,7 @@ def excused(case: Case, finding: Finding) -> bool:
     if finding.law == "accepts" and any(pattern.search(case.text) for pattern in _REJECTED):
         return True
     if finding.law == "missed" and not finding.detail.startswith("unreported"):
-        return _REWRITTEN.search(case.text) is not None and re.search(r"<<[^\n]*[^&<>|]&[^&>\n]", case.text) is not None
+        return "<<" in case.text and _JOINED.search(finding.detail) is not None
     return finding.law in ("accepts", "rejects") and _complains(case)
 
 
