@@ -100,6 +100,8 @@ def _once(machine: Machine, node: SimpleCommand) -> None:
         return
     with redirected(machine, node.redirects, origin):
         _assigned(machine, node, values)
+        if not values and not node.assignments:  # `$(<f)`; zsh prints f in any place (bash manual 3.5.4, NULLCMD)
+            machine.emit(machine.stdin)
 
 
 def _assigned(machine: Machine, node: SimpleCommand, values: list[Value]) -> None:

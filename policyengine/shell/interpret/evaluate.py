@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from policyengine.effects import Cause, Connect, EvaluateCode, Exhaust, Span, Taint, Taints, Where, WrittenFile
+from policyengine.effects import CLEAN, Cause, Connect, EvaluateCode, Exhaust, Span, Taint, Taints, Where, WrittenFile
 from policyengine.shell.code import read_code
 from policyengine.shell.interpret.acts import carried, perform
 from policyengine.shell.interpret.machine import OUTER_INPUT, Machine, Stream
-from policyengine.shell.interpret.syntax import tolerant
+from policyengine.shell.interpret.syntax import readings
 from policyengine.shell.paths import base_name
 from policyengine.shell.values import Value
 
@@ -84,7 +84,7 @@ def _run(machine: Machine, code: Code) -> bool:
     if code.language in SHELLS:
         machine.positional = tuple(code.arguments) if code.arguments is not None else None
         machine.put("/0", code.name or Value(code.origin))
-        shell_text(machine, text, code.language)
+        shell_text(machine, text, code.origin if code.origin in SHELLS else code.language)
         return True
     found = read_code(code.language, text.text)
     perform(machine, found, text, code.origin)
@@ -102,11 +102,10 @@ def shell_text(machine: Machine, code: Value, language: str = "") -> None:
     machine.base, machine.fixed = _placed(machine, code)
     machine.deeper()
     try:
-        dialect = language if language in ("bash", "zsh", "sh") else machine.situation.dialect
-        script, fault = tolerant(code.text, dialect)
-        if fault is not None and (code.exact or fault.cause is Cause.LIMIT):
-            machine.opaque(fault.cause, fault.message, machine.span(fault.start, fault.end))
-        machine.runner.body(machine, script.body)
+        for script, fault in readings(code.text, language or machine.situation.dialect):
+            if fault is not None and (code.exact or fault.cause is Cause.LIMIT):
+                machine.opaque(fault.cause, fault.message, machine.span(fault.start, fault.end))
+            machine.runner.body(machine, script.body)
     finally:
         machine.base, machine.fixed = base, fixed
         machine.depth -= 1
@@ -191,8 +190,7 @@ def run_script(machine: Machine, file: ScriptFile, origin: str) -> None:
     if versions:
         run_file(machine, file, versions)
         return
-    taint = machine.stdin.taint if file.path in ("/dev/stdin", "/proc/self/fd/0") else frozenset()
-    machine.effects.append(EvaluateCode(file.language, "file", False, taint, machine.where, file.span, origin))
+    machine.effects.append(EvaluateCode(file.language, "file", False, CLEAN, machine.where, file.span, origin))
     machine.emit(Stream(None, _UNTRUSTED))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Sequence, Set
 
 from policyengine.effects import CLEAN, Span, Taint, Taints, Where
 from policyengine.shell.interpret.compute import printed
@@ -110,13 +111,31 @@ _INPUTS: dict[str, Callable[[Invocation], None]] = {
 }
 
 
-def _items(stdin: Stream) -> list[Value]:
-    if stdin.text is None:
+def _items(stdin: Stream, flags: Set[str] = frozenset()) -> list[Value]:
+    """What standard input lists: words as xargs reads them, or with its `-0` and `-d` whole pieces (xargs(1))."""
+    if stdin.text is None or "items-other" in flags:
         return [Value("", exact=False, many=True, taint=stdin.taint, span=stdin.span)]
-    words = stdin.text.split()
+    words = _pieces(stdin.text, flags)
     if len(words) > MAX_REPEATS * 4:
         return [Value("", exact=False, many=True, taint=stdin.taint, span=stdin.span)]
     return [Value(word, taint=stdin.taint, span=stdin.span) for word in words]
+
+
+def _pieces(text: str, flags: Set[str]) -> list[str]:
+    if "items-null" in flags:
+        return [piece for piece in text.split("\0") if piece]
+    if "items-line" in flags:
+        return text.splitlines()
+    words = text.splitlines() if "items-hole" in flags else text.split()
+    if _QUOTES.isdisjoint(text):
+        return words
+    words = words if "items-hole" in flags else _WORD.findall(text)
+    return [_QUOTED.sub(lambda found: found[1] or found[2] or found[3] or "", word) for word in words]
+
+
+_QUOTES = frozenset("'\"\\")
+_WORD = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*'|\\.|[^\s"'\\]|["'\\])+""", re.DOTALL)
+_QUOTED = re.compile(r"""\"([^"\n]*)"|'([^'\n]*)'|\\(.)""", re.DOTALL)
 
 
 # ---------------------------------------------------------------------------------------------------------------- tails
@@ -153,12 +172,13 @@ def _run_tail(invocation: Invocation, tail: Tail) -> None:
 def _filled(invocation: Invocation, tail: Tail) -> list[tuple[Value, ...]]:
     if tail.appended == "paths":
         return [filled(tail, value) for value in _below(invocation)]
-    stdin = invocation.machine.stdin
+    stdin, flags = invocation.machine.stdin, invocation.reading.flags
     if not tail.hole:
-        return [(*tail.words, *_items(stdin))]
-    if stdin.text is None or stdin.text.count("\n") > MAX_REPEATS:
-        return [filled(tail, Value("", exact=False, taint=stdin.taint, span=stdin.span))]
-    return [filled(tail, Value(line.strip(), taint=stdin.taint, span=stdin.span)) for line in stdin.text.splitlines()]
+        return [(*tail.words, *_items(stdin, flags))]
+    items = _items(stdin, flags | {"items-hole"})
+    if len(items) > MAX_REPEATS:
+        items = [Value("", exact=False, taint=stdin.taint, span=stdin.span)]
+    return [filled(tail, item._replace(text=item.text.strip(), many=False)) for item in items]
 
 
 def _below(invocation: Invocation) -> list[Value]:

@@ -18,6 +18,7 @@ from policyengine.shell.values import UNKNOWN, Value
 FETCHED: Taints = frozenset({Taint.FETCHED})
 _NETWORK = re.compile(r"/dev/(?:tcp|udp)/([^/]*)/?([^/]*)\Z").match
 _STANDARD = re.compile(r"/dev/(?:null|stdin|stdout|stderr|tty|fd/\d+|full)\Z|/proc/self/fd/\d+\Z").match
+STANDARD_INPUT = frozenset({"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 _ZERO = re.compile(r"/dev/(?:null|full)\Z").match
 _ENDLESS = frozenset({"/dev/zero", "/dev/urandom", "/dev/random"})
 _OUT = Target("out")

@@ -8,7 +8,7 @@ from policyengine.effects import SetVariable, Where
 from policyengine.shell.interpret import files, network
 from policyengine.shell.interpret.evaluate import Code, ScriptFile, evaluate, evaluate_input, run_script
 from policyengine.shell.interpret.invocation import Invocation
-from policyengine.shell.interpret.redirects import is_standard
+from policyengine.shell.interpret.redirects import STANDARD_INPUT, is_standard
 from policyengine.shell.paths import Path
 from policyengine.shell.programs import Use
 from policyengine.shell.values import Value
@@ -80,7 +80,7 @@ def language_role(invocation: Invocation, use: Use) -> None:
     if kind != "script":
         return
     invocation.printed = True
-    if files.is_dash(use.value):
+    if files.is_dash(use.value) or (use.value.text in STANDARD_INPUT and not machine.file(use.value.text)):
         evaluate_input(machine, language, arguments, invocation.span, invocation.origin)
         return
     files.read(invocation, use)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from policyengine.effects import Cause
@@ -21,6 +22,23 @@ class Fault(NamedTuple):
     message: str
     start: int
     end: int
+
+
+# What `/bin/sh` reads otherwise where it is dash: `((` is two subshells, and `[[ a > b ]]` a command with a redirection.
+_DIFFERS = re.compile(r"\(\(|\[\[[^\]]*[<>]").search
+
+
+def readings(text: str, shell: str) -> tuple[tuple[Script, Fault | None], ...]:
+    """Each reading that counts. `sh` is bash on one machine and dash on the next: text is at fault if it is for both."""
+    if _DIALECTS.get(shell) != "sh":
+        return (tolerant(text, shell),)
+    wide = tolerant(text, "bash")
+    if wide[1] is None and not _DIFFERS(text):
+        return (wide,)
+    narrow = tolerant(text, shell)
+    if narrow[1] is not None:
+        return (wide,)
+    return (narrow,) if wide[1] is not None else (wide, narrow)
 
 
 def tolerant(text: str, dialect: str) -> tuple[Script, Fault | None]:

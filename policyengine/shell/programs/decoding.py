@@ -95,7 +95,7 @@ def _option(name: str, compiled: str | Compiled) -> Option:
 
 def _keys(compiled: Compiled) -> Keys:
     meanings = {key.lower(): _option(key, meaning) for key, meaning in compiled.items()}
-    globs = [(key, option) for key, option in meanings.items() if is_glob(key)]
+    globs = [(key, meanings[key]) for key in sorted(meanings, key=lambda key: (-len(key), key)) if is_glob(key)]
     return Keys({key: option for key, option in meanings.items() if not is_glob(key)}, tuple(globs))
 
 

@@ -67,7 +67,7 @@ class Option(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """Meanings of `KEY=VALUE` by lower-case key: named ones, then globs in order."""
+    """Meanings of `KEY=VALUE` by lower-case key: named ones, then globs, the longest first."""
 
     named: Mapping[str, Option]
     globs: tuple[tuple[str, Option], ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from policyengine.effects import Cause, Span
@@ -252,7 +253,7 @@ class Scan:
             if role in TAIL_ROLES:
                 self._tail(option, role, value)
             elif role == "shell" and option.stop:
-                self._use(option, role, joined([value, *self._rest()]))
+                self._use(option, role, joined([_line(value), *map(_word, self._rest())]))
             elif option.split:
                 for item in split(value, option.split):
                     self._use(option, role, item)
@@ -324,6 +325,21 @@ class Scan:
 def part(value: Value, text: str) -> Value:
     """Make a part of a value: the same taint, span and certainty."""
     return Value(text, value.exact, False, value.glob, value.taint, value.span)
+
+
+_PLAIN_WORD = re.compile(r"[\w%+,./:=@-]+\Z", re.ASCII).match
+
+
+def _line(value: Value) -> Value:
+    """The text that `env -S` splits: it may begin with options of its own (env(1), -S)."""
+    return value._replace(text=f"env {value.text}") if value.text[:1] == "-" else value
+
+
+def _word(value: Value) -> Value:
+    """A whole word after such a text, as that text would have to quote it."""
+    if _PLAIN_WORD(value.text) or not value.exact:
+        return value
+    return value._replace(text="'" + value.text.replace("'", "'\\''") + "'")
 
 
 def before(value: Value, separator: str) -> Value:

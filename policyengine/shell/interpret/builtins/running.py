@@ -6,7 +6,7 @@ from policyengine.effects import Cause, Connect, EvaluateCode, FileRead
 from policyengine.shell.interpret.builtins.call import Call, flags, operands
 from policyengine.shell.interpret.evaluate import shell_text, source_file
 from policyengine.shell.interpret.machine import Machine, Stream, Target, Variable
-from policyengine.shell.interpret.redirects import is_standard, place_of
+from policyengine.shell.interpret.redirects import STANDARD_INPUT, is_standard, place_of
 from policyengine.shell.paths import Path
 from policyengine.shell.values import Value
 
@@ -56,7 +56,7 @@ def source(machine: Machine, call: Call) -> None:
         )
     if value.taint and path.unknown:
         machine.effects.append(EvaluateCode("sh", "file", False, value.taint, machine.where, value.span, call.name))
-    if path.path == "/dev/stdin" and not machine.file(path.path):
+    if path.path in STANDARD_INPUT and not machine.file(path.path):
         _source_input(machine, call)
         return
     saved = machine.positional
