@@ -27,6 +27,7 @@ from policyengine.shell.interpret.machine import MAX_CHOICES, Definition, Machin
 from policyengine.shell.interpret.parameters import UNKNOWN_NAME
 from policyengine.shell.interpret.programs import run_program
 from policyengine.shell.interpret.redirects import permanent, place_of, redirected
+from policyengine.shell.interpret.unset import unset_reading
 from policyengine.shell.interpret.words import expand_all
 from policyengine.shell.nodes import CommandSubstitution, DoubleQuoted, Literal, SimpleCommand, SingleQuoted, Word
 from policyengine.shell.paths import base_name
@@ -78,7 +79,7 @@ def _combinations(machine: Machine, node: SimpleCommand, mark: int) -> None:
         for key, value in first.items():
             machine.put(key, value)
 
-    branches(machine, [again, *[lambda picks=picks: attempt(picks) for picks in combinations[1:]]])  # type: ignore[misc]
+    branches(machine, [again, *[lambda picks=picks: attempt(picks) for picks in combinations[1:]]])
     machine.picks = outer
     if machine.out is not None:
         machine.emit(Stream(None))
@@ -190,6 +191,9 @@ def _unknown_name(
     machine.effects.append(Execute(base_name(head.text), "", texts, True, head.taint, machine.where, span, ""))
     machine.opaque(Cause.VALUE, "which program runs depends on an unknown value", head.span or span)
     machine.emit(Stream(None, head.taint | machine.stdin.taint | _UNKNOWN_SOURCE))
+    found = unset_reading(machine, nodes, [head, *arguments]) if nodes else []
+    if found:
+        machine.forked(lambda: dispatch(machine, found, (), span))
 
 
 def _has_substitution(word: Word) -> bool:

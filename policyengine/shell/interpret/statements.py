@@ -156,7 +156,7 @@ def _case(machine: Machine, node: Case) -> None:
         for arm in node.arms:
             for pattern in arm.patterns:
                 expand_one(machine, pattern)
-        branches(machine, [*[lambda inner=arm.body: body(machine, inner) for arm in node.arms], nothing])  # type: ignore[misc]
+        branches(machine, [*[lambda inner=arm.body: body(machine, inner) for arm in node.arms], nothing])
 
     _in_redirects(machine, node.redirects, run)
 

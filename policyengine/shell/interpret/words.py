@@ -265,7 +265,7 @@ def _double_quoted(builder: Fields, part: DoubleQuoted) -> None:
 def substitution(machine: Machine, part: CommandSubstitution) -> Value:
     """What a command substitution leaves: its output without final newlines, where that can be computed."""
     span = machine.span(part.start, part.end)
-    if type(part.body) is Unread:
+    if isinstance(part.body, Unread):
         machine.opaque(Cause.UNPARSEABLE, part.body.message, span)
         return Value("", exact=False, span=span)
     out = machine.capture(part.body.body)
@@ -278,7 +278,7 @@ def _process(machine: Machine, part: ProcessSubstitution) -> str:
     """`<(…)`: a file that holds what the commands print. `>(…)`: they run when something is written to it."""
     path = f"/dev/fd/{machine.next_descriptor}"
     machine.next_descriptor -= 1
-    if type(part.body) is Unread:
+    if isinstance(part.body, Unread):
         machine.opaque(Cause.UNPARSEABLE, part.body.message, machine.span(part.start, part.end))
         return path
     if part.op == "<":

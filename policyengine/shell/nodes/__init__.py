@@ -1,6 +1,6 @@
 """The syntax tree of shell text: what the parser builds and every pass reads.
 
-All nodes are NamedTuples (measured beside slotted and frozen dataclasses: cheapest to build, and equality, hashing and
+All nodes are named tuples (measured beside slotted and frozen dataclasses: cheapest to build, and equality, hashing and
 `_fields` come free). Every node ends with `start` and `end`: code-point offsets `[start, end)` into the text that was
 parsed. Nodes inside backticks carry offsets into the outer text too.
 
@@ -13,8 +13,8 @@ parsed. Nodes inside backticks carry offsets into the outer text too.
                 | ProcessSubstitution | Arithmetic | ExtendedGlob
 
 A here-document's body is a Word of one part: SingleQuoted where its delimiter was quoted, else DoubleQuoted. `time` or
-`!` alone is a Pipeline of no commands. `declare a=(1 2)` and its like put arrays into `assignments`; their other arguments
-stay words. What a bad substitution (`${+}`) holds is a Parameter without a name. `${ cmd; }` is a substitution, as in
+`!` alone is a Pipeline of no commands. `declare a=(1 2)` and its like put arrays into `assignments`; their other
+arguments stay words. What a bad substitution (`${+}`) holds is a Parameter without a name. `${ cmd; }` is a substitution, as in
 bash 5.3.
 
 `walk` visits every node below one, derived from the fields, so no child can be forgotten.
@@ -23,7 +23,7 @@ bash 5.3.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from policyengine.shell.nodes.commands import (
     AndOr,
@@ -50,6 +50,7 @@ from policyengine.shell.nodes.commands import (
     Subshell,
     While,
 )
+from policyengine.shell.nodes.node import node
 from policyengine.shell.nodes.words import (
     Arithmetic,
     CommandSubstitution,
@@ -107,7 +108,8 @@ __all__ = [
 ]
 
 
-class Script(NamedTuple):
+@node
+class Script:
     """A whole text, or the body of a substitution: statements in source order."""
 
     body: tuple[Statement, ...]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+from policyengine.shell.nodes.node import node
 from policyengine.shell.nodes.words import Word
 
 
-class ArrayElement(NamedTuple):
+@node
+class ArrayElement:
     """One element of `a=( … )`: `[subscript]=value` or a plain value."""
 
     subscript: Word | None
@@ -18,7 +20,8 @@ class ArrayElement(NamedTuple):
     end: int
 
 
-class Assignment(NamedTuple):
+@node
+class Assignment:
     """`name=value`, `name+=value`, `name[subscript]=value`, `name=(elements)`.
 
     `value` is the word after `=` (None for an empty one or an array); `elements` is None unless it is an array.
@@ -75,7 +78,8 @@ class Heredoc:
         return f"Heredoc({', '.join(f'{name}={value!r}' for name, value in zip(self._fields, self, strict=True))})"
 
 
-class Redirect(NamedTuple):
+@node
+class Redirect:
     """`[fd]op target`. `op` is `<` `>` `>>` `>|` `<>` `<&` `>&` `&>` `&>>` `<<` `<<-` `<<<`; `fd` the number as
     written, `{name}`
     or None. For here-documents `target` is the delimiter word and `heredoc` the body.
@@ -89,7 +93,8 @@ class Redirect(NamedTuple):
     end: int
 
 
-class SimpleCommand(NamedTuple):
+@node
+class SimpleCommand:
     """Assignments, words and redirections; `words[0]` is the command word. May have no words."""
 
     assignments: tuple[Assignment, ...]
@@ -104,7 +109,8 @@ class SimpleCommand(NamedTuple):
         return (self.start, self.end)
 
 
-class Pipeline(NamedTuple):
+@node
+class Pipeline:
     """`[time [-p]] [!] command | command |& command`. `operators` has one entry less than `commands`: `|` or `|&`."""
 
     commands: tuple[Statement, ...]
@@ -115,7 +121,8 @@ class Pipeline(NamedTuple):
     end: int
 
 
-class AndOr(NamedTuple):
+@node
+class AndOr:
     """`a && b || c`: two or more `items`, `operators` between them (`&&`, `||`), equal precedence, left to right."""
 
     items: tuple[Statement, ...]
@@ -124,7 +131,8 @@ class AndOr(NamedTuple):
     end: int
 
 
-class Background(NamedTuple):
+@node
+class Background:
     """`command &`."""
 
     command: Statement
@@ -132,7 +140,8 @@ class Background(NamedTuple):
     end: int
 
 
-class Group(NamedTuple):
+@node
+class Group:
     """`{ …; }`."""
 
     body: tuple[Statement, ...]
@@ -141,7 +150,8 @@ class Group(NamedTuple):
     end: int
 
 
-class Subshell(NamedTuple):
+@node
+class Subshell:
     """`( … )`."""
 
     body: tuple[Statement, ...]
@@ -150,7 +160,8 @@ class Subshell(NamedTuple):
     end: int
 
 
-class IfBranch(NamedTuple):
+@node
+class IfBranch:
     """One `if`/`elif … then …`."""
 
     condition: tuple[Statement, ...]
@@ -159,7 +170,8 @@ class IfBranch(NamedTuple):
     end: int
 
 
-class If(NamedTuple):
+@node
+class If:
     """`if … then … [elif … then …] [else …] fi`. `otherwise` is None without `else`."""
 
     branches: tuple[IfBranch, ...]
@@ -169,7 +181,8 @@ class If(NamedTuple):
     end: int
 
 
-class While(NamedTuple):
+@node
+class While:
     """`while … do … done`, or `until` where `until`."""
 
     condition: tuple[Statement, ...]
@@ -180,7 +193,8 @@ class While(NamedTuple):
     end: int
 
 
-class For(NamedTuple):
+@node
+class For:
     """`for name [in words]; do … done` (or braces). `words` is None for the positional parameters."""
 
     name: str
@@ -191,7 +205,8 @@ class For(NamedTuple):
     end: int
 
 
-class ArithmeticFor(NamedTuple):
+@node
+class ArithmeticFor:
     """`for (( init; test; step )) do … done`; each part is a word like that of `Arithmetic`."""
 
     parts: tuple[Word, ...]
@@ -201,7 +216,8 @@ class ArithmeticFor(NamedTuple):
     end: int
 
 
-class Select(NamedTuple):
+@node
+class Select:
     """`select name [in words]; do … done`."""
 
     name: str
@@ -212,7 +228,8 @@ class Select(NamedTuple):
     end: int
 
 
-class CaseArm(NamedTuple):
+@node
+class CaseArm:
     """`pattern | pattern) … ;;`; `terminator` is `;;`, `;&`, `;;&` or empty (last arm)."""
 
     patterns: tuple[Word, ...]
@@ -222,7 +239,8 @@ class CaseArm(NamedTuple):
     end: int
 
 
-class Case(NamedTuple):
+@node
+class Case:
     """`case word in … esac`."""
 
     word: Word
@@ -232,7 +250,8 @@ class Case(NamedTuple):
     end: int
 
 
-class Condition(NamedTuple):
+@node
+class Condition:
     """`[[ … ]]`. `words` are its operands in order; operators are left out of it (`operators`, in order)."""
 
     words: tuple[Word, ...]
@@ -242,7 +261,8 @@ class Condition(NamedTuple):
     end: int
 
 
-class ArithmeticCommand(NamedTuple):
+@node
+class ArithmeticCommand:
     """`(( … ))`."""
 
     expression: Word
@@ -251,7 +271,8 @@ class ArithmeticCommand(NamedTuple):
     end: int
 
 
-class Function(NamedTuple):
+@node
+class Function:
     """`name() body` or `function name [()] body`; redirections stand on the body."""
 
     name: str
@@ -260,7 +281,8 @@ class Function(NamedTuple):
     end: int
 
 
-class Coprocess(NamedTuple):
+@node
+class Coprocess:
     """`coproc [NAME] command`; `name` is `COPROC` unless given."""
 
     name: str

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+from policyengine.shell.nodes.node import node
 
 if TYPE_CHECKING:
     from policyengine.shell.nodes import Script
 
 
-class Literal(NamedTuple):
+@node
+class Literal:
     """Unquoted text exactly as written (line continuations removed): globs, braces and a leading tilde are active in
     it.
     """
@@ -18,7 +21,8 @@ class Literal(NamedTuple):
     end: int
 
 
-class Escaped(NamedTuple):
+@node
+class Escaped:
     r"""A backslash and the character it quotes (`\x`); `text` is that character alone."""
 
     text: str
@@ -26,7 +30,8 @@ class Escaped(NamedTuple):
     end: int
 
 
-class SingleQuoted(NamedTuple):
+@node
+class SingleQuoted:
     """`'…'`, or `$'…'` with `ansi` and `text` already decoded (bash manual 3.1.2.4)."""
 
     text: str
@@ -35,7 +40,8 @@ class SingleQuoted(NamedTuple):
     end: int
 
 
-class DoubleQuoted(NamedTuple):
+@node
+class DoubleQuoted:
     """`"…"`, or `$"…"` with `localized`. Parts are Literal (inert), Escaped, Parameter, CommandSubstitution,
     Arithmetic.
     """
@@ -46,7 +52,8 @@ class DoubleQuoted(NamedTuple):
     end: int
 
 
-class Parameter(NamedTuple):
+@node
+class Parameter:
     """`$name` and every `${…}` (bash manual 3.5.3).
 
     `name` is the parameter (`x`, `1`, `@`, `#`, `?`, `-`, `$`, `!`, `*`); `subscript` that of an array element;
@@ -68,7 +75,8 @@ class Parameter(NamedTuple):
     end: int
 
 
-class CommandSubstitution(NamedTuple):
+@node
+class CommandSubstitution:
     """`$(…)`, backticks (`backtick`), or `${ …; }` / `${| …; }`. `body` is Unread where bash defers a fault to run
     time.
     """
@@ -79,7 +87,8 @@ class CommandSubstitution(NamedTuple):
     end: int
 
 
-class ProcessSubstitution(NamedTuple):
+@node
+class ProcessSubstitution:
     """`<(…)` or `>(…)`; `op` is `<` or `>`."""
 
     op: str
@@ -88,7 +97,8 @@ class ProcessSubstitution(NamedTuple):
     end: int
 
 
-class Arithmetic(NamedTuple):
+@node
+class Arithmetic:
     """`$((…))` or `$[…]`. `expression` holds the text as a word, with its nested expansions as parts."""
 
     expression: Word
@@ -96,7 +106,8 @@ class Arithmetic(NamedTuple):
     end: int
 
 
-class ExtendedGlob(NamedTuple):
+@node
+class ExtendedGlob:
     """`?(…)` `*(…)` `+(…)` `@(…)` `!(…)`; `op` is the first character. Substitutions inside it are parts of
     `pattern`.
     """
@@ -120,7 +131,8 @@ WordPart: TypeAlias = (
 )
 
 
-class Word(NamedTuple):
+@node
+class Word:
     """A shell word."""
 
     parts: tuple[WordPart, ...]
@@ -135,7 +147,8 @@ class Word(NamedTuple):
         return static_text(self)
 
 
-class Unread(NamedTuple):
+@node
+class Unread:
     """Text whose inner fault bash defers to run time (inside backticks, heredoc substitutions, arithmetic)."""
 
     text: str

@@ -347,8 +347,10 @@ def _subscript(scope: Scope, node: ast.Subscript, depth: int) -> Value:
     cut = node.slice
     if not owner.exact or not isinstance(cut, ast.Slice):
         return UNKNOWN._replace(taint=owner.taint)
-    bounds = [_integer(part) for part in (cut.lower, cut.upper, cut.step)]
-    return owner._replace(text=owner.text[slice(*bounds)]) if "?" not in bounds and bounds[2] != 0 else UNKNOWN
+    lower, upper, step = map(_integer, (cut.lower, cut.upper, cut.step))
+    if isinstance(lower, str) or isinstance(upper, str) or isinstance(step, str) or step == 0:
+        return UNKNOWN
+    return owner._replace(text=owner.text[lower:upper:step])
 
 
 def _integer(node: ast.expr | None) -> int | str | None:
