@@ -83,7 +83,11 @@ class SimpleCommands(Heredocs):
         self.count(len(words) + 1)
         if self.text[self.pos] == "(" and len(words) == 1 and not assignments and not redirects:
             return (yield from self.function_parentheses(self.text[begin : self.pos].rstrip(), start))
-        ends = [item.end for item in (*assignments[-1:], *words[-1:], *redirects[-1:])]
+        ends = (
+            [node.end for node in assignments[-1:]]
+            + [node.end for node in words[-1:]]
+            + [node.end for node in redirects[-1:]]
+        )
         if not ends:
             self.unexpected("a command")
         if self.dialect.equals_expansion:
