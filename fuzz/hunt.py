@@ -94,7 +94,7 @@ class Hunt:
     def _findings(self, case: Case, seen: Observation, number: int) -> list[Finding]:
         """All that is wrong with the script of this number; what costs most is asked of some numbers only."""
         found = verdicts(self.reader, case, seen)
-        if number % SPLIT_EVERY == 0 and not case.extglob:
+        if number % SPLIT_EVERY == 0:
             found += check_split(case.text, case.extglob)
         if number % EFFECTS_EVERY == 0 and self.programs and case.commands is not None and seen.valid:
             found += effects(case, seen, self.programs)
@@ -131,7 +131,7 @@ class Hunt:
 
 def findings(reader: Reader, case: Case, seen: Observation) -> list[Finding]:
     """Everything that the oracles have against a reader's view of one text, and against how it is split."""
-    return verdicts(reader, case, seen) + ([] if case.extglob else check_split(case.text, case.extglob))
+    return verdicts(reader, case, seen) + check_split(case.text, case.extglob)
 
 
 def effects(case: Case, seen: Observation, programs: Programs) -> list[Finding]:

@@ -29,13 +29,13 @@ def _checked(text: str, extglob: bool) -> list[Finding]:
     try:
         script = parse(text, extglob=extglob)
     except ParseError:
-        split_commands(text)
+        split_commands(text, extglob=extglob)
         return []
-    return [finding for pipes in (True, False) for finding in _contradictions(text, _units(script), pipes)]
+    return [finding for pipes in (True, False) for finding in _contradictions(text, _units(script), pipes, extglob)]
 
 
-def _contradictions(text: str, units: list[tuple[int, int]], pipes: bool) -> Iterator[Finding]:
-    split = split_commands(text, pipes=pipes)
+def _contradictions(text: str, units: list[tuple[int, int]], pipes: bool, extglob: bool) -> Iterator[Finding]:
+    split = split_commands(text, pipes=pipes, extglob=extglob)
     if not split.valid:
         yield Finding("split", f"pipes={pipes}: a text that parses is not valid")
     end = 0

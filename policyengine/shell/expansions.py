@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from policyengine.shell.lexer import END, Cursor, Mode, Steps, new
+from policyengine.shell.lexer import END, Cursor, Mode, Steps, T, new
 from policyengine.shell.modes import (
+    ARITHMETIC,
+    BODY,
     BRACKETED,
     DOUBLE,
     OPERAND,
+    OPERAND_IN_ARITHMETIC,
     OPERAND_TO_COLON,
     OPERAND_TO_SLASH,
     PARENTHESISED,
@@ -32,11 +36,18 @@ from policyengine.shell.nodes import (
     WordPart,
 )
 from policyengine.shell.offsets import Offsets, Shift
+from policyengine.shell.quotes import decode_ansi
 
 MAX_TEXTS = 32  # texts in texts (backticks in here-documents in …): each is a copy, so that they are kept few
 
 _continuations = re.compile(r"(?:\\\n)*+").match
 _backticks = re.compile(r"`((?:[^`\\\0]++|\\[^\0])*+)`").match
+_quote_end = re.compile(r"[^']*+").match
+_ansi_end = re.compile(r"(?:[^'\\]++|\\.)*+", re.DOTALL).match
+# What counts in a text that may be arithmetic, and what makes counting doubtful: comments, `case`, here-documents.
+_counted = re.compile(r"""[()"$]|\\.|'[^']*+(?:'|\Z)|(?<![^\s;&|()`])\#|\besac\b|(?<!<)<<(?!<)""", re.DOTALL).search
+_closed_quote = re.compile("'[^']*'").fullmatch
+_double_rest = re.compile(r'(?:[^"\\]++|\\.)*+"?', re.DOTALL).match
 _taken_out = re.compile(r"\\[$`\\]").finditer
 _taken_out_in_quotes = re.compile(r"\\[$`\\\"]").finditer
 # `#` asks for a length and `!` for an indirection only before a parameter (bash manual 3.5.3).
@@ -60,6 +71,10 @@ class Expansions(Cursor):
 
     def script(self) -> Steps[Script]:
         """A whole text; `parser` has the production."""
+        raise NotImplementedError
+
+    def finish_bodies(self) -> Steps[None]:
+        """Read the expansions in here-documents whose bodies were found; `heredocs` has the production."""
         raise NotImplementedError
 
     def word(self, mode: Mode = WORD) -> Steps[Word]:
@@ -99,7 +114,7 @@ class Expansions(Cursor):
         return part
 
     def construct(self, mode: Mode, parts: list[WordPart]) -> Steps[WordPart]:
-        """construct: '"' … '"' | '`' … '`' | '$' … | '<(' … ')' | '>(' … ')' | glob '(' … ')' ."""
+        """construct: '"' … '"' | '`' … '`' | '$' … | '<(' … ')' | '>(' … ')' | glob '(' … ')' | "'" … "'" ."""
         character = self.text[self.pos]
         if character == "$":
             return (yield from self.dollar(mode))
@@ -109,6 +124,8 @@ class Expansions(Cursor):
             return (yield from self.backticks(mode.quoted))
         if character == "(":
             return (yield from self.extended_glob(parts))
+        if character == "'":
+            return (yield from self.quoted_arithmetic(self.pos))
         return (yield from self.process_substitution())
 
     def dollar(self, mode: Mode) -> Steps[WordPart]:
@@ -118,12 +135,15 @@ class Expansions(Cursor):
         opener = self.text[self.pos]
         self.pos += 1
         if opener == "{":
-            return (yield from self.braced(start, mode.quoted))
+            return (yield from self.braced(start, mode))
         if opener == "[":
             return (yield from self.old_arithmetic(start))
         if opener == '"':
             self.pos -= 1
             return (yield from self.double_quoted(start, localized=True))
+        if opener == "'":
+            self.pos -= 1
+            return (yield from self.quoted_arithmetic(start))
         if self.text[self.pos] == "(":
             return (yield from self.arithmetic(start))
         body = yield from self.substituted()
@@ -140,7 +160,39 @@ class Expansions(Cursor):
             self.pos += 1
         return new(DoubleQuoted, (parts, localized, start + self.base, self.pos + self.base))
 
-    def braced(self, start: int, quoted: bool) -> Steps[WordPart]:
+    def quoted_arithmetic(self, start: int) -> Steps[WordPart]:
+        """quoted_arithmetic: "'" … "'", in arithmetic, where bash expands what is in it all the same."""
+        inside = self.pos + 1
+        end = _quote_end(self.text, inside).end()  # type: ignore[union-attr]  # the handler saw where it ends
+        text, base = self.text[inside:end], self.base + inside
+        if self.text[start] == "$":
+            inside = self.pos + 1
+            end = _ansi_end(self.text, inside).end()  # type: ignore[union-attr]  # as above
+            text = decode_ansi(self.text[inside:end])
+        self.pos = end + 1
+        inner = self.inner(text, base)
+        parts = yield self.within(inner, inner.lenient_parts())
+        return new(DoubleQuoted, (parts, False, start + self.base, self.pos + self.base))
+
+    def lenient_parts(self) -> Steps[tuple[WordPart, ...]]:
+        """The parts of a text that bash expands only when it runs; what is at fault is Unread."""
+        parts: list[WordPart] = []
+        while self.soft(BODY, parts):
+            begin = self.pos
+            if not self.enter():
+                break
+            part: Any = yield self.nested(BODY, parts)
+            self.budget.depth -= 1
+            if self.fault is not None and not self.budget.limited:
+                start, end = begin + self.base, self.end + self.base
+                unread = Unread(self.text[begin : self.end], self.fault.message, start, end)
+                part = CommandSubstitution(unread, False, start, end)
+            parts.append(part)
+        self.count(len(parts))
+        yield from self.finish_bodies()
+        return tuple(parts)
+
+    def braced(self, start: int, mode: Mode) -> Steps[WordPart]:
         """braced: '${' ['#' | '!'] parameter ['[' subscript ']'] [operator operands] '}' ."""
         if self.text[self.pos] in " \t\n|":
             return (yield from self.funsub(start))
@@ -157,7 +209,7 @@ class Expansions(Cursor):
             arguments: tuple[Word, ...] = ()
         else:
             operator = self.operator(prefix)
-            arguments = yield from self.operands(operator, quoted)
+            arguments = yield from self.operands(operator, mode)
         self.close("}")
         # Without an operator nothing may follow the name: bash calls it a bad substitution when it runs.
         name = name if operator or not arguments else ""
@@ -171,17 +223,19 @@ class Expansions(Cursor):
         self.pos = found.end()
         return found[0]
 
-    def operands(self, operator: str, quoted: bool) -> Steps[tuple[Word, ...]]:
+    def operands(self, operator: str, mode: Mode) -> Steps[tuple[Word, ...]]:
         """operands: word | offset [':' length] | pattern ['/' word] ."""
+        plain = QUOTED_OPERAND if mode.quoted else OPERAND_IN_ARITHMETIC if mode.arithmetic else OPERAND
         if operator == ":":
-            return (yield from self.two(QUOTED_TO_COLON if quoted else OPERAND_TO_COLON, quoted))
+            if mode.quoted:
+                return (yield from self.two(QUOTED_TO_COLON, QUOTED_OPERAND))
+            return (yield from self.two(OPERAND_TO_COLON, OPERAND_IN_ARITHMETIC))
         if operator.startswith("/"):
-            return (yield from self.two(OPERAND_TO_SLASH, quoted))
-        literal = not quoted or operator in _PATTERN_OPERATORS
-        word = yield from self.word(OPERAND if literal else QUOTED_OPERAND)
+            return (yield from self.two(OPERAND_TO_SLASH, plain))
+        word = yield from self.word(OPERAND if operator in _PATTERN_OPERATORS else plain)
         return (word,) if word.parts or operator not in "*@" else ()
 
-    def two(self, first: Mode, quoted: bool) -> Steps[tuple[Word, ...]]:
+    def two(self, first: Mode, second: Mode) -> Steps[tuple[Word, ...]]:
         """The two operands of a substring or of a replacement; the second may be missing."""
         start = self.pos
         lead: list[WordPart] = []  # before what `soft` finds
@@ -193,7 +247,7 @@ class Expansions(Cursor):
         if self.text[self.pos] in "}\0":
             return (word,)
         self.pos += 1
-        return (word, (yield from self.word(QUOTED_OPERAND if quoted else OPERAND)))
+        return (word, (yield from self.word(second)))
 
     def funsub(self, start: int) -> Steps[WordPart]:
         """funsub: '${' (blank | '|') commands '}': bash 5.3 runs the commands; before, it is a bad substitution."""
@@ -237,23 +291,68 @@ class Expansions(Cursor):
         inside = self.pos
         self.pos += 1
         self.budget.uncertain += 1
-        expression = yield from self.balanced(PARENTHESISED, ")")
-        if self.text[self.pos] == ")":
+        expression = yield from self.balanced(ARITHMETIC, ")")
+        closes = self.text[self.pos] == ")"
+        if closes and self.counts_as_arithmetic(expression, inside + 1):
             self.settled()
             self.pos += 1
             return new(Arithmetic, (expression, start + self.base, self.pos + self.base))
         self.budget.uncertain -= 1
         body = yield from self.deferred(inside)
-        return new(CommandSubstitution, (body, False, start + self.base, self.pos + self.base))
+        substitution = new(CommandSubstitution, (body, False, start + self.base, self.pos + self.base))
+        if not closes or not isinstance(body, Unread):
+            return substitution
+        both = new(Word, ((*expression.parts, substitution), *expression[1:]))
+        return new(Arithmetic, (both, start + self.base, self.pos + self.base))
 
     def deferred(self, inside: int) -> Steps[Script | Unread]:
         """The commands from `inside` to the `)` that closes: bash counts parentheses and reads them when it runs."""
         self.budget.uncertain += 1
-        yield from self.word_within(PARENTHESISED)
+        yield from self.word_within(ARITHMETIC)
         self.budget.uncertain -= 1
         body = yield from self.text_within(self.text[inside : self.pos], self.base + inside)
         self.close(")")
         return body
+
+    def counts_as_arithmetic(self, expression: Word, start: int) -> bool:
+        """Whether bash surely takes the text from `start` to the `))` here for arithmetic, not for commands.
+
+        It counts the parentheses of the text, and skips nothing but quotes and escapes (subst.c, chk_arithsub): those
+        of patterns, comments and here-documents in nested commands count too, though bash 5.2 has printed them anew
+        before. Where they may tip the scale, the text is read as commands: these hold the same substitutions.
+        """
+        shift = start - expression.start if isinstance(self.base, int) else None
+        for part in expression.parts:
+            if part.__class__ is CommandSubstitution:
+                begin, end = (start, self.pos - 1) if shift is None else (part.start + shift, part.end + shift)
+                if not self.counts_nothing(begin, end):
+                    return False
+        return True
+
+    def counts_nothing(self, pos: int, end: int) -> bool:
+        """Whether the parentheses in this substitution balance however they are counted."""
+        text, count = self.text, 0
+        while (found := _counted(text, pos, end)) is not None:
+            pos = found.end()
+            mark = found[0]
+            if mark in "()":
+                count += 1 if mark == "(" else -1
+                if count < 0:
+                    return False
+            elif mark in '$"':
+                pos += self.skipped(found.start())
+            elif mark[0] != "\\" and not _closed_quote(mark):
+                return False
+        return not count and pos <= end
+
+    def skipped(self, pos: int) -> int:
+        """How much of arithmetic or of double quotes follows the character at `pos`: they were read and balance."""
+        part, length = self.budget.known.get((pos + self.base, False), (None, 1))
+        if isinstance(part, Arithmetic | DoubleQuoted) and part.end - part.start == length:
+            return length - 1
+        if self.text[pos] == "$":
+            return 0
+        return _double_rest(self.text, pos + 1).end() - pos - 1  # type: ignore[union-attr]  # matches everywhere
 
     def settled(self) -> None:
         """An uncertain reading stays; once none is left, nothing need be remembered."""
@@ -333,17 +432,17 @@ class Expansions(Cursor):
             return script
         return new(Unread, (text, inner.fault.message, 0 + base, len(text) + base))
 
-    def within(self, inner: Expansions, steps: Steps[Script]) -> Steps[Script]:
+    def within(self, inner: Expansions, steps: Steps[T]) -> Steps[T]:
         """Run a production of an inner reader, and take over its fault where a limit was the reason."""
         if self.budget.texts >= MAX_TEXTS:
             self.limit(f"texts nested deeper than {MAX_TEXTS} levels")
             inner.pos = inner.end
         self.budget.texts += 1
-        script = yield from steps
+        result = yield from steps
         self.budget.texts -= 1
         if self.budget.limited and self.fault is None and inner.fault is not None:
             self.fail(inner.fault.message)
-        return script
+        return result
 
 
 def without(cuts: list[tuple[int, int]], text: str, base: Shift) -> tuple[str, Shift]:

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from policyengine.shell.expansions import Expansions, without
 from policyengine.shell.lexer import END, Pending, Steps
-from policyengine.shell.modes import BODY
 from policyengine.shell.nodes import (
-    CommandSubstitution,
     DoubleQuoted,
     Escaped,
     Heredoc,
     Literal,
-    Script,
     SingleQuoted,
-    Unread,
     Word,
-    WordPart,
 )
-from policyengine.shell.offsets import Shift
+from policyengine.shell.offsets import Offsets
+from policyengine.shell.quotes import decode_ansi
 
 _expands = re.compile(r"[$`\\]").search
 _quoting_backslash = re.compile(r"\\([$`\"\\\n])")
+# A delimiter in which nothing nests, and its pieces: a continuation, quotes, an escape.
+_flat = re.compile(r"(?:[^$`]|\$(?![({\[]))*+", re.DOTALL).fullmatch
+_flat_piece = re.compile(r"""\\\n|\\(.)|'([^']*)'|\$'((?:[^'\\]|\\.)*)'|\$?"((?:[^"\\]|\\.)*)\"""", re.DOTALL)
 _leading_tabs = re.compile(r"^\t+", re.MULTILINE).finditer
 
 
@@ -32,15 +30,18 @@ class Heredocs(Expansions):
 
     __slots__ = ()
 
-    def begin_heredoc(self, word: Word, *, strip_tabs: bool) -> Heredoc:
-        """A here-document without its body, which follows the line."""
-        delimiter, quoted = self.delimiter(word)
+    def begin_heredoc(self, word: Word, written: str, *, strip_tabs: bool) -> Heredoc:
+        """A here-document without its body, which follows the line; `word` is its delimiter, as it is `written`."""
+        delimiter, quoted = self.delimiter(word, written)
         heredoc = Heredoc(delimiter, quoted, strip_tabs, word, False, self.end + self.base, self.end + self.base)
         self.pending.append(Pending(heredoc, self.closer))
         return heredoc
 
-    def delimiter(self, word: Word) -> tuple[str, bool]:
+    def delimiter(self, word: Word, written: str) -> tuple[str, bool]:
         """The line that ends the body, and whether some of it was quoted: quotes are removed, nothing is expanded."""
+        if isinstance(self.base, Offsets) and _flat(written):
+            # Characters were taken out of this text, so that the parts do not say where they stand in it.
+            return _flat_piece.sub(_flat_text, written), any(map(_is_quoted, word.parts))
         local = [part.end - word.end for part in word.parts]
         starts = [part.start - word.end for part in word.parts]
         texts = [
@@ -112,26 +113,13 @@ class Heredocs(Expansions):
                     text, base = without([(at.start(), at.end()) for at in _leading_tabs(text)], text, base)
                 inner = self.inner(text, base)
                 assert isinstance(inner, Heredocs)
-                yield self.within(inner, inner.expanded(heredoc, text, base))
+                yield self.within(inner, inner.expanded(heredoc))
 
-    def expanded(self, heredoc: Heredoc, text: str, base: Shift) -> Steps[Script]:
+    def expanded(self, heredoc: Heredoc) -> Steps[None]:
         """The body of a here-document whose delimiter is not quoted; this reader stands at its beginning."""
-        parts: list[WordPart] = []
-        while self.soft(BODY, parts):
-            begin = self.pos
-            if not self.enter():
-                break
-            part: Any = yield self.nested(BODY, parts)
-            self.budget.depth -= 1
-            if self.fault is not None and not self.budget.limited:
-                unread = Unread(text[begin:], self.fault.message, begin + base, len(text) + base)
-                part = CommandSubstitution(unread, False, begin + base, len(text) + base)
-            parts.append(part)
-        self.count(len(parts))
-        yield from self.finish_bodies()
-        quoted = DoubleQuoted(tuple(parts), False, heredoc.start, heredoc.end)
+        parts = yield from self.lenient_parts()
+        quoted = DoubleQuoted(parts, False, heredoc.start, heredoc.end)
         heredoc.body = Word((quoted,), heredoc.start, heredoc.end)
-        return Script((), heredoc.start, heredoc.end)
 
 
 def _continues(line: str) -> bool:
@@ -148,6 +136,14 @@ def _unquoted(part: object, raw: str) -> str:
     if isinstance(part, DoubleQuoted):
         return _quoting_backslash.sub(r"\1", raw[2 if part.localized else 1 : -1])
     return raw
+
+
+def _flat_text(piece: re.Match[str]) -> str:
+    if piece[3] is not None:
+        return decode_ansi(piece[3])
+    if piece[4] is not None:
+        return _quoting_backslash.sub(r"\1", piece[4])
+    return piece[1] or piece[2] or ""
 
 
 def _body(heredoc: Heredoc, text: str) -> Word:

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from policyengine.errors import ParseError
+from policyengine.records import NamedTuple
 from policyengine.shell.dialects import Dialect
 from policyengine.shell.nodes import (
     Heredoc,
@@ -240,6 +241,7 @@ class Mode(NamedTuple):
             returns True at a construct that nests. A character in neither ends the place.
         escapes: the characters that a backslash quotes there; None for all.
         quoted: inside double quotes.
+        arithmetic: inside arithmetic, where quotes hide closers, and yet what they hold is expanded [bash 5.2].
         extglob: extended globs are recognised, whatever the option says (`[[ x == … ]]`).
     """
 
@@ -247,6 +249,7 @@ class Mode(NamedTuple):
     special: dict[str, Handler]
     escapes: str | None = None
     quoted: bool = False
+    arithmetic: bool = False
     extglob: bool = False
 
 

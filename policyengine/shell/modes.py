@@ -18,6 +18,12 @@ _single = re.compile(r"'([^'\0]*+)'").match
 _ansi = re.compile(r"\$(?:\\\n)*+'((?:[^'\\\0]++|\\[^\0])*+)'").match
 _plain_double = re.compile(r'"([^"$`\\\0]*+)"').match
 _continuations = re.compile(r"(?:\\\n)*+").match
+expands = re.compile(r"[$`]").search
+_opener = re.compile(r"\$(?:\\\n)*+(?=[{\[])").match
+# Braces or brackets without anything in them that could close something around them.
+_tame = re.compile(
+    r"""\{(?:[^{}()\[\]"'`$\\\0]|\$[\w@*#?!-]|\[[^{}()\[\]"'`\\\0]*+\])*+\}|\[[^{}()\[\]"'`\\\0]*+\]"""
+).match
 
 
 # --------------------------------------------------------------------------------------------------------- the handlers
@@ -97,6 +103,25 @@ def _ansi_quoted(cursor: Cursor) -> WordPart:
     return new(SingleQuoted, (decode_ansi(found[1]), True, start + base, cursor.pos + base))
 
 
+def _single_quoted_arithmetic(cursor: Cursor, mode: Mode) -> str | bool | WordPart:
+    found = _single(cursor.text, cursor.pos)
+    return True if found is not None and expands(found[1]) else _single_quoted(cursor, mode)
+
+
+def _dollar_in_subscript(cursor: Cursor, mode: Mode) -> str | bool | WordPart:
+    found = _ansi(cursor.text, cursor.pos)
+    return True if found is not None and expands(decode_ansi(found[1])) else _dollar(cursor, mode)
+
+
+def _dollar_in_arithmetic(cursor: Cursor, mode: Mode) -> str | bool | WordPart:
+    """As elsewhere, but to find the end bash counts what is in `${…}` and `$[…]` too, so that they do not nest."""
+    found = _opener(cursor.text, cursor.pos)
+    if found is None or _tame(cursor.text, found.end()):
+        return _dollar_in_subscript(cursor, mode)
+    cursor.pos += 1
+    return "$"
+
+
 def _nests(_cursor: Cursor, _mode: Mode) -> bool:
     return True
 
@@ -134,13 +159,6 @@ def _closes(cursor: Cursor, _mode: Mode) -> str | bool:
     return text[end]
 
 
-def _semicolon(cursor: Cursor, _mode: Mode) -> str | bool:
-    if not cursor.opened:
-        return False
-    cursor.pos += 1
-    return ";"
-
-
 def _literally(cursor: Cursor, _mode: Mode) -> str:
     cursor.pos += 1
     return cursor.text[cursor.pos - 1]
@@ -148,6 +166,8 @@ def _literally(cursor: Cursor, _mode: Mode) -> str:
 
 _EXPANSIONS: dict[str, Handler] = {"\\": _escape, "$": _dollar, "`": _nests}
 _QUOTES: dict[str, Handler] = _EXPANSIONS | {"'": _single_quoted, '"': _double_quoted}
+_ARITHMETIC_QUOTES: dict[str, Handler] = _QUOTES | {"'": _single_quoted_arithmetic, "$": _dollar_in_subscript}
+_COUNTED: dict[str, Handler] = _ARITHMETIC_QUOTES | {"$": _dollar_in_arithmetic}
 _ANGLES: dict[str, Handler] = {"<": _angle_inside, ">": _angle_inside}
 _IN_WORD: dict[str, Handler] = _QUOTES | {"<": _angle, ">": _angle, "(": _extended_glob}
 _word_run = re.compile(r"[^ \t\n|&;()<>\"'`$\\\0]++").match
@@ -161,18 +181,21 @@ BODY = Mode(re.compile(r"[^$`\\\0]++").match, _EXPANSIONS, "$`\\", quoted=True)
 # The operands of `${…}`: in double quotes a single quote is a character, except where the operand is a pattern.
 OPERAND = Mode(_operand_run, _QUOTES | _ANGLES)
 OPERAND_TO_SLASH = Mode(re.compile(r"[^}/\"'`$\\<>\0]++").match, _QUOTES | _ANGLES)
-OPERAND_TO_COLON = Mode(re.compile(r"[^}:\"'`$\\<>\0]++").match, _QUOTES | _ANGLES)
+OPERAND_IN_ARITHMETIC = Mode(_operand_run, _ARITHMETIC_QUOTES | _ANGLES, arithmetic=True)
+OPERAND_TO_COLON = OPERAND_IN_ARITHMETIC._replace(run=re.compile(r"[^}:\"'`$\\<>\0]++").match)
 QUOTED_OPERAND = Mode(
     re.compile(r'[^}"$`\\\0]++').match, _EXPANSIONS | {'"': _double_quoted}, _IN_DOUBLE + "}", quoted=True
 )
 QUOTED_TO_COLON = QUOTED_OPERAND._replace(run=re.compile(r'[^}:"$`\\\0]++').match)
-# Balanced texts: arithmetic, extended globs and regular expressions in parentheses; subscripts and `$[ ]` in brackets.
+# Balanced texts: extended globs and regular expressions in parentheses.
 _PARENTHESES: dict[str, Handler] = {"(": _opens, ")": _closes}
 PARENTHESISED = Mode(re.compile(r"[^()\"'`$\\\0]++").match, _QUOTES | _PARENTHESES)
-EXPRESSION_OF_FOR = Mode(re.compile(r"[^();\"'`$\\\0]++").match, _QUOTES | _PARENTHESES | {";": _semicolon})
+# Arithmetic in parentheses; `$[ ]` and subscripts in brackets.
+ARITHMETIC = Mode(PARENTHESISED.run, _COUNTED | _PARENTHESES, arithmetic=True)
+EXPRESSION_OF_FOR = ARITHMETIC._replace(run=re.compile(r"[^();\"'`$\\\0]++").match)
 _BRACKETS: dict[str, Handler] = {"[": _opens, "]": _closes}
-BRACKETED = Mode(re.compile(r"[^\[\]\"'`$\\\0]++").match, _QUOTES | _BRACKETS)
-SUBSCRIPT = Mode(re.compile(r"[^\[\]\"'`$\\<>\0]++").match, _QUOTES | _ANGLES | _BRACKETS)
+BRACKETED = Mode(re.compile(r"[^\[\]\"'`$\\\0]++").match, _COUNTED | _BRACKETS, arithmetic=True)
+SUBSCRIPT = Mode(re.compile(r"[^\[\]\"'`$\\<>\0]++").match, _ARITHMETIC_QUOTES | _ANGLES | _BRACKETS, arithmetic=True)
 SUBSCRIPT_IN_BRACES = SUBSCRIPT._replace(run=re.compile(r"[^\[\]}\"'`$\\<>\0]++").match)
 # The right side of `=~`, where `|` and parentheses belong to the regular expression.
 REGEX = Mode(_word_run, _QUOTES | {"|": _literally, "<": _angle, ">": _angle})

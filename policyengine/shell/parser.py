@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from policyengine.shell.lexer import CONTINUED, END, Steps, blanks, new, one_of, plain_text
-from policyengine.shell.modes import EXPRESSION_OF_FOR, PARENTHESISED, PATTERN, REGEX, WORD
+from policyengine.shell.modes import ARITHMETIC, EXPRESSION_OF_FOR, PARENTHESISED, PATTERN, REGEX, WORD
 from policyengine.shell.nodes import (
     AndOr,
     ArithmeticCommand,
@@ -211,6 +211,8 @@ class Parser(SimpleCommands):
         """A compound command that ends here, with its redirections."""
         end = self.pos + self.base
         redirects = yield from self.redirects()
+        if redirects and self.text[self.pos] not in _AFTER_REDIRECTS:  # not even a reserved word may follow
+            self.unexpected()
         return new(kind, (*fields, redirects, start + self.base, redirects[-1].end if redirects else end))
 
     def parentheses(self) -> Steps[Statement]:
@@ -235,7 +237,7 @@ class Parser(SimpleCommands):
         self.pos = start + 2
         self.budget.uncertain += 1
         opened, self.opened = self.opened, []
-        expression = yield from self.word(PARENTHESISED)
+        expression = yield from self.word(ARITHMETIC)
         self.opened = opened
         if self.text.startswith("))", self.pos) or self.text[self.pos] == END:
             self.settled()
@@ -511,6 +513,7 @@ class Parser(SimpleCommands):
 
 _Compound = TypeVar("_Compound", bound=Statement)
 _EXPRESSIONS = 3
+_AFTER_REDIRECTS = frozenset("\n;&|)\0")
 _MATCHES = frozenset(("=", "==", "!="))
 _terminator = re.compile(r";(?:\\\n)*+;(?:(?:\\\n)*+&)?|;(?:\\\n)*+&").match
 _empty_parentheses = re.compile(r"\((?:[ \t]|\\\n)*+\)").match

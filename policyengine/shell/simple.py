@@ -28,7 +28,7 @@ _quick = re.compile(
       ((?!\#)[^ \t\n|&;()<>"'`$\\\0]++)(?=[ \t\n|&;)\0])
     | '([^'\0]*+)'(?=[ \t\n|&;)\0])
     | "([^"$`\\\0]*+)"(?=[ \t\n|&;)\0])
-    | ([0-9]++|)(>>|>&|<&|>\||>|<)[ \t]*+((?!\#)[^ \t\n|&;()<>"'`$\\\0]++)(?=[ \t\n|&;)\0])
+    | ([0-9]++|)(>>|[<>]&(?![ \t]*+-)|>\||>|<)[ \t]*+((?!\#)[^ \t\n|&;()<>"'`$\\\0]++)(?=[ \t\n|&;)\0])
     |)""",
     re.VERBOSE,
 ).match
@@ -45,6 +45,7 @@ _DECLARATIONS = frozenset(["alias", "declare", "eval", "export", "let", "local",
 
 _END, _GO_ON, _NESTS, _HARD = range(4)
 _HEREDOCS = frozenset(("<<", "<<-"))
+_DUPLICATIONS = frozenset(("<&", ">&"))
 _REDIRECT_STARTS = frozenset("0123456789<>&{")
 
 
@@ -179,9 +180,17 @@ class SimpleCommands(Heredocs):
         number = _number_before_redirect(self.text, self.pos) if operator[-1] != "&" else None
         if number is not None or not self.at_word() or (operator == "<<<" and not self.dialect.wide_redirects):
             self.unexpected("a word")
-        target = yield from self.word()
+        begin = self.pos
+        if self.text[begin] == "-" and operator in _DUPLICATIONS:  # what follows is another word [bash 5.2]
+            self.pos += 1
+            dash = new(Literal, ("-", begin + self.base, self.pos + self.base))
+            target = new(Word, ((dash,), dash.start, dash.end))
+        else:
+            target = yield from self.word()
         end = self.pos + self.base
-        heredoc = self.begin_heredoc(target, strip_tabs=operator == "<<-") if operator in _HEREDOCS else None
+        heredoc = None
+        if operator in _HEREDOCS:
+            heredoc = self.begin_heredoc(target, self.text[begin : self.pos], strip_tabs=operator == "<<-")
         return new(Redirect, (operator, found[1], target, heredoc, start + self.base, end))
 
     def redirects(self) -> Steps[tuple[Redirect, ...]]:

@@ -8,14 +8,17 @@ shows more command positions, never fewer.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from policyengine.errors import ParseError
+from policyengine.records import NamedTuple
 from policyengine.shell.dialects import DIALECTS
 from policyengine.shell.lexer import END, Budget, run
+from policyengine.shell.nodes import Assignment
 from policyengine.shell.parser import Parser
+from policyengine.shell.simple import assignment_start
 
 _MAX_DEPTH = 1000
+_RESERVED = DIALECTS["bash"].reserved
 _operator = re.compile(r"\n|&&|\|\||;|&(?!>)").match
 _operator_or_pipe = re.compile(r"\n|&&|\|\||\|&?|;|&(?!>)").match
 _redirect = re.compile(r"&>>?|<<<|<<-?|[<>][&>]|>\||[<>](?!\()|\|&?").match
@@ -39,15 +42,15 @@ class Split(NamedTuple):
     valid: bool
 
 
-def split_commands(text: str, pipes: bool = True) -> Split:
+def split_commands(text: str, pipes: bool = True, extglob: bool = False) -> Split:
     """Cut `text` at `;`, newline, `&`, `&&` and `||`, and with `pipes` at `|` and `|&`; never raises, linear.
 
     Cuts at the top level and inside groups, subshells and compound commands alike, not inside substitutions, quotes,
     arithmetic, arrays, `[[ ]]` and here-document bodies. A body belongs to the last piece of its header's line; one
     without its delimiter takes the rest. After an unclosed `((` no here-document is recognised; an unclosed quote ends
-    at its line. Comments are left out.
+    at its line. Comments are left out. `extglob` says whether extended globs are words, as for `parse`.
     """
-    splitter = _Splitter(text, pipes)
+    splitter = _Splitter(text, pipes, extglob)
     while splitter.pos < len(text):
         splitter.step()
     splitter.cut(len(text))
@@ -57,7 +60,7 @@ def split_commands(text: str, pipes: bool = True) -> Split:
 class _Splitter:
     """A place in the text and the pieces before it."""
 
-    def __init__(self, text: str, pipes: bool) -> None:
+    def __init__(self, text: str, pipes: bool, extglob: bool) -> None:
         self.text = text
         self.operator = _operator_or_pipe if pipes else _operator
         self.pos = 0
@@ -67,8 +70,9 @@ class _Splitter:
         self.valid = True
         self.heredocs = True
         self.condition = False
+        self.assigning = True  # no word but assignments and reserved words yet
         self.parser = Parser(
-            text.replace(END, "\x01"), 0, DIALECTS["bash"], False, Budget(_MAX_DEPTH, None), strict=True
+            text.replace(END, "\x01"), 0, DIALECTS["bash"], extglob, Budget(_MAX_DEPTH, None), strict=True
         )
 
     def step(self) -> None:
@@ -83,6 +87,7 @@ class _Splitter:
         elif text.startswith("((", pos) and self.arithmetic():
             self.took(self.parser.pos)
         elif text[pos] in "()&":
+            self.assigning = True
             self.took(pos + 1)
         else:
             self.word()
@@ -97,7 +102,7 @@ class _Splitter:
         """End the piece in progress."""
         if self.start >= 0:
             self.ranges.append((self.start, self.last))
-        self.start, self.pos, self.condition = -1, end, False
+        self.start, self.pos, self.condition, self.assigning = -1, end, False, True
 
     def cut_at(self, operator: re.Match[str]) -> None:
         """End a piece at an operator; the bodies of here-documents come after a newline."""
@@ -117,13 +122,14 @@ class _Splitter:
         parser = self.parser
         parser.pos = self.pos
         parser.skip_blanks()
+        begin = parser.pos
         try:
             word = run(parser.word())
         except ParseError:
             return
         if word.parts:
             self.took(parser.pos)
-            parser.begin_heredoc(word, strip_tabs=found[0] == "<<-")
+            parser.begin_heredoc(word, self.text[begin : parser.pos], strip_tabs=found[0] == "<<-")
 
     def arithmetic(self) -> bool:
         """Whether `((` here closes with `))`; the parser is then behind it. An unclosed one ends here-documents."""
@@ -144,15 +150,26 @@ class _Splitter:
         try:
             if not self.valid:
                 raise ParseError("flat from here on", self.pos)
-            word = run(parser.word())
-            if self.text[self.pos : parser.pos].endswith("=") and self.text.startswith("(", parser.pos):
-                run(parser.elements())
+            self.assignment_or_word()
         except ParseError:
             self.flat_word()
             return
-        plain = self.text[self.pos : word.end]
+        plain = self.text[self.pos : parser.pos]
         self.condition = plain == "[[" if self.start < 0 else self.condition and plain != "]]"
         self.took(max(parser.pos, self.pos + 1))
+
+    def assignment_or_word(self) -> None:
+        """Let the parser go past an assignment, or a word with an array after it."""
+        parser = self.parser
+        if self.assigning and assignment_start(self.text, self.pos):
+            item = run(parser.assignment())
+            self.assigning = isinstance(item, Assignment)
+            return
+        run(parser.word())
+        plain = self.text[self.pos : parser.pos]
+        self.assigning = self.assigning and plain in _RESERVED
+        if plain.endswith("=") and self.text.startswith("(", parser.pos):
+            run(parser.elements())
 
     def flat_word(self) -> None:
         """Go past a word in which nothing nests; an unclosed quote ends at its line."""

@@ -26,6 +26,10 @@ from policyengine.shell import split_commands
         ("((1 << 2)); a", ["((1 << 2))", "a"]),
         ("((a); (b))", ["((a)", "(b))"]),
         ("a=(b\nc) d", ["a=(b\nc) d"]),
+        ("a[1<<2]=b c &&\nd", ["a[1<<2]=b c", "d"]),
+        ("x) a[1<<2]=b c\nd", ["x) a[1<<2]=b c", "d"]),
+        ("a b[1<<2 c\nd\n2\ne", ["a b[1<<2 c\nd\n2", "e"]),
+        ("a >&-b; c", ["a >&-b", "c"]),
         ("[[ a || b ]] || c", ["[[ a || b ]]", "c"]),
         ("", []),
     ],
@@ -46,6 +50,12 @@ def test_a_valid_text_is_cut_here(text: str, parts: list[str]) -> None:
 def test_what_is_not_closed_hides_no_command(text: str, parts: list[str]) -> None:
     split = split_commands(text)
     assert ([part.text for part in split.parts], split.valid) == (parts, False)
+
+
+def test_extended_globs_are_words_where_they_are_on() -> None:
+    split = split_commands("a !(b|c); d", extglob=True)
+    assert ([part.text for part in split.parts], split.valid) == (["a !(b|c)", "d"], True)
+    assert len(split_commands("a !(b|c); d").parts) == 3
 
 
 def test_pipes_stay_whole_on_request() -> None:
