@@ -9,7 +9,6 @@ import hashlib
 import math
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from functools import cached_property
 from types import MappingProxyType
@@ -17,6 +16,7 @@ from typing import TypeAlias
 
 from policyengine.effects import Effect, Span
 from policyengine.errors import RequestError
+from policyengine.records import Record
 
 Frozen: TypeAlias = "bool | int | float | str | tuple[Frozen, ...] | Mapping[str, Frozen] | None"
 Attributes: TypeAlias = Mapping[str, Frozen]
@@ -81,13 +81,12 @@ class ShellKind(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Principal:
+class Principal(Record):
     """Who asks, as the runtime vouches for it; never built from model-visible text."""
 
     id: str = "anonymous"
     roles: tuple[str, ...] = ()
-    attributes: Attributes = field(default_factory=lambda: EMPTY)
+    attributes: Attributes = EMPTY
     internal: bool = False
     agent: str = ""
     delegation: tuple[str, ...] = ()
@@ -96,16 +95,14 @@ class Principal:
 ANONYMOUS = Principal()
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(Record, kw_only=False):
     """What is acted on."""
 
     kind: ResourceKind
     id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class Context(Record):
     """The circumstances, vouched for by the runtime. `env` is None where the environment is unknown."""
 
     scope_id: str = ""
@@ -127,8 +124,7 @@ class Context:
     active_skills: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)  # no slots: `digest` is computed once
-class Request:
+class Request(Record, slots=False):  # `digest` is computed once
     """One question: may `principal` do `action` to `resource` with these `arguments` here and now.
 
     `arguments` is deep-frozen, or None for the exposure question (a bound over all arguments).
@@ -159,8 +155,7 @@ class Request:
         return digest_of((self.resource.kind.value, self.resource.id, self.arguments))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Record):
     """One thing a policy has to say. `rule` is its id, `code` a stable reason code."""
 
     rule: str
@@ -186,8 +181,7 @@ class ObligationKind(StrEnum):
     NOTIFY = "notify"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Obligation:
+class Obligation(Record):
     """A duty of the enforcement point; one that cannot discharge it must deny.
 
     `limit` is in bytes (TRUNCATE); `names` are what to redact, neutralise or notify.
@@ -206,8 +200,7 @@ class ControlKind(StrEnum):
     INTERRUPT = "interrupt"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Control:
+class Control(Record):
     """At most one per decision: rewrite the arguments, stop with a final text, or interrupt."""
 
     kind: ControlKind
@@ -216,8 +209,7 @@ class Control:
     at: float = 0.0  # when it was asked for, in the run's own order; of two equal controls the earlier stays
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grant:
+class Grant(Record):
     """A standing or given answer to named asks: never to a deny.
 
     `rules` are the rule ids it answers, `effects` the effect values it covers (None: all effects of those rules).
@@ -232,8 +224,7 @@ class Grant:
     uses: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(Record):
     """One policy's answer."""
 
     policy: str
@@ -243,8 +234,7 @@ class Verdict:
     control: Control | None = None
 
 
-@dataclass(frozen=True, kw_only=True)  # no slots: `id` and `request_digest` are computed when somebody asks
-class Decision:
+class Decision(Record, slots=False):  # `id` and `request_digest` are computed when somebody asks
     """The final answer, with everything that led to it. `findings` are strictest first."""
 
     outcome: Outcome
@@ -279,8 +269,7 @@ class Decision:
         return digest_of((self.request_digest, self.policy_digest, self.state_version, int(self.outcome), rules, later))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exposure:
+class Exposure(Record):
     """Which tools a model may see: name → outcome bound and reasons. `deferred` are visible only by discovery."""
 
     visible: tuple[str, ...]

@@ -9,7 +9,6 @@ control of ours before a tool runs, so a decision that carries one is a deny.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from policyengine.errors import RequestError
@@ -25,14 +24,14 @@ from policyengine.model import (
     ShellKind,
     freeze_object,
 )
+from policyengine.records import Record
 from policyengine.visible import visible
 
 EVENT = "PreToolUse"
 SHELLS = {"bash": ShellKind.BASH, "sh": ShellKind.SH, "dash": ShellKind.SH, "zsh": ShellKind.ZSH}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
+class Host(Record):
     """What the payload does not say. `shell` is the path of the person's; no `workspace` means the payload's cwd."""
 
     home: str

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
+
+from policyengine.records import NamedTuple
 
 Compiled: TypeAlias = Mapping[str, Any]  # plain data out of a bundle, whose shape `config.tools` has checked
 

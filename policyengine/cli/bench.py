@@ -11,13 +11,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from policyengine.cli.core import open_engine, shell_request
 from policyengine.cli.everyday import EVERYDAY
 from policyengine.cli.wire import Json, dumps, loads, request_of
 from policyengine.errors import ParseError, UsageError
 from policyengine.model import Context, Request
+from policyengine.records import NamedTuple
 from policyengine.shell import parse
 from policyengine.state import START
 

@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 import time
-from typing import NamedTuple
 
 from policyengine.cli.wire import refusal
 from policyengine.config import ready
@@ -22,6 +21,7 @@ from policyengine.model import (
     ShellKind,
     freeze_object,
 )
+from policyengine.records import NamedTuple
 from policyengine.state import START, RunState
 
 

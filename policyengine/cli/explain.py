@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from policyengine.cli.core import Judged, judge
 from policyengine.cli.paint import Paint, Style
@@ -13,6 +12,7 @@ from policyengine.cli.source import Source
 from policyengine.cli.view import effect_row, finding_rows, outcome_rows
 from policyengine.cli.wire import Json, decision_json, dumps
 from policyengine.errors import ParseError
+from policyengine.records import NamedTuple
 from policyengine.shell import parse
 from policyengine.shell.nodes import Escaped, Literal, Script, SingleQuoted
 from policyengine.visible import visible

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from policyengine.analysis import analyze
@@ -23,6 +22,7 @@ from policyengine.errors import LoadError
 from policyengine.model import Outcome, Request, Tier
 from policyengine.policies.ruleset import Profile, RuleSet, Zones
 from policyengine.policy import Policy, RemotePolicy
+from policyengine.records import Record
 from policyengine.shell.programs import Programs
 from policyengine.state import RunState
 
@@ -31,8 +31,7 @@ __all__ = ["DEFAULT_PROFILE", "Ready", "compiled", "load", "ready", "source_file
 DEFAULT_PROFILE = "workstation"
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
+class Ready(Record):
     """The parts of an engine under one profile.
 
     Attributes:

@@ -6,10 +6,11 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from policyengine.errors import LoadError
 from policyengine.model import Tier
+from policyengine.records import NamedTuple
 
 # Folder inside a rules directory → what its files hold. Files at the top are named one by one; others there are rules.
 FOLDERS = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from policyengine.config.specs_like import spellings_of
 from policyengine.config.specs_schema import (
@@ -21,6 +21,7 @@ from policyengine.config.specs_schema import (
     TemplateSpec,
 )
 from policyengine.effects import EFFECTS, Cause, Taint, Where
+from policyengine.records import NamedTuple
 from policyengine.shell.programs.vocabulary import (
     AUTOMATIC_FLAGS,
     INPUTS,

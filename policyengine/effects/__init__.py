@@ -15,7 +15,7 @@ glob characters when `glob` is true, and then names everything that the pattern 
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from policyengine.effects.kinds import (
     Cloud,
@@ -43,6 +43,7 @@ from policyengine.effects.kinds import (
     VersionControl,
 )
 from policyengine.effects.terms import CLEAN, FATAL_CAUSES, Cause, Span, Taint, Taints, Where
+from policyengine.records import NamedTuple
 
 __all__ = [
     "CLEAN",

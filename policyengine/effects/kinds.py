@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from policyengine.effects.terms import CLEAN, Cause, Span, Taints, Where, of_its_kind
+from policyengine.records import NamedTuple
 
 
 @of_its_kind

@@ -8,11 +8,11 @@ be read), `engine.policy-raised`, `engine.policy-late`, `engine.policy-rubbish`;
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from policyengine.effects import KINDS, Cause, Facts, Opaque
 from policyengine.model import Control, ControlKind, Finding, Obligation, Outcome, Severity, Verdict, freeze_object
 from policyengine.policy import Policy, refusal
+from policyengine.records import replace
 from policyengine.state import Label
 
 LABELS: frozenset[str] = frozenset(Label)

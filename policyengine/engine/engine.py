@@ -6,7 +6,6 @@ Whatever goes wrong is DENY with a code of its own (`engine.closed`); no setting
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias, TypeVar
 
 from policyengine.effects import FATAL_CAUSES, Facts, Opaque
@@ -15,6 +14,7 @@ from policyengine.engine.rewriting import joined, rewritten
 from policyengine.errors import UsageError
 from policyengine.model import Decision, Grant, Outcome, Request, Verdict
 from policyengine.policy import Policy, RemotePolicy, combine, discharge
+from policyengine.records import Record, replace
 from policyengine.state import START, RunState, after
 
 T = TypeVar("T")
@@ -32,8 +32,7 @@ class Clock(Protocol):
         """Wait for an answer at most so long; TimeoutError after that."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Engine:
+class Engine(Record):
     """A set of policies behind one analysis.
 
     Attributes:

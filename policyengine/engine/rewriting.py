@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from policyengine.model import ControlKind, Decision, Finding, Outcome, Request, Severity, digest_of
 from policyengine.policy import merged, strictest_first
+from policyengine.records import replace
 
 
 def rewritten(request: Request, decision: Decision) -> Request | None:

@@ -8,9 +8,8 @@ what zsh would read dangerously differently is refused.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from policyengine.errors import UsageError
+from policyengine.records import NamedTuple
 
 # POSIX 2.4 and bash manual 3.2.2 to 3.2.5, 3.2.6; `in` and `]]` are reserved where a command begins too [bash -n].
 _POSIX_WORDS = frozenset(

@@ -7,7 +7,8 @@ sandbox's business). Tilde prefixes are resolved by `tilde`, since whether one i
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from policyengine.records import NamedTuple
 
 __all__ = ["Path", "Place", "base_name", "home_of", "normal", "on_macos", "resolve", "tilde"]
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from policyengine.errors import ParseError
+from policyengine.records import NamedTuple
 from policyengine.shell.dialects import dialect_named
 from policyengine.shell.lexer import END, Budget, run
 from policyengine.shell.nodes import Script

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from policyengine.records import NamedTuple
 
 __all__ = ["Url", "host_name", "split_host", "split_remote", "split_url"]
 

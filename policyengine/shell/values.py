@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from policyengine.effects import CLEAN, Span, Taints
+from policyengine.records import NamedTuple
 
 
 class Value(NamedTuple):

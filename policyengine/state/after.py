@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import NamedTuple
 
 from policyengine.effects import (
     CLEAN,
@@ -25,6 +23,7 @@ from policyengine.effects import (
     WrittenFile,
 )
 from policyengine.model import Decision, Outcome
+from policyengine.records import NamedTuple, replace
 from policyengine.state.run import (
     MAX_COUNTERS,
     MAX_PROMOTIONS,

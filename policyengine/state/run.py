@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from policyengine.effects import Taints, WrittenFile
+from policyengine.records import Record
 
 MAX_WRITTEN = 1024  # paths whose provenance is kept
 MAX_TEXT = 64 * 1024  # characters of one file's text
@@ -16,6 +17,7 @@ MAX_READS = 1024
 MAX_PROMOTIONS = 1024
 MAX_COUNTERS = 256
 MAX_RESTRICTIONS = 64
+NOTHING: Mapping[str, Any] = {}  # Any: of whatever a field holds; never written to
 
 
 class Label(StrEnum):
@@ -25,8 +27,7 @@ class Label(StrEnum):
     SECRETS = "secrets"  # it has read secrets
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunState:
+class RunState(Record):
     """The run so far.
 
     Attributes:
@@ -45,17 +46,17 @@ class RunState:
     """
 
     version: int = 0
-    written: Mapping[str, WrittenFile] = field(default_factory=dict)
-    digests: Mapping[str, str] = field(default_factory=dict)
+    written: Mapping[str, WrittenFile] = NOTHING
+    digests: Mapping[str, str] = NOTHING
     forgotten: Taints | None = None
     cwd: str | None = None
-    exports: Mapping[str, str] = field(default_factory=dict)
-    functions: Mapping[str, str] = field(default_factory=dict)
+    exports: Mapping[str, str] = NOTHING
+    functions: Mapping[str, str] = NOTHING
     labels: frozenset[Label] = frozenset()
-    counters: Mapping[str, int] = field(default_factory=dict)
-    reads: Mapping[str, int] = field(default_factory=dict)
+    counters: Mapping[str, int] = NOTHING
+    reads: Mapping[str, int] = NOTHING
     promotions: frozenset[str] = frozenset()
-    restrictions: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    restrictions: Mapping[str, frozenset[str]] = NOTHING
 
     def written_at(self, path: str) -> WrittenFile | None:
         """Give what is known of a file that this run wrote; once some were forgotten, any other may be one of them."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from typing import Any, TypeVar
 
 from policyengine.effects import Taint, Taints, WrittenFile
@@ -76,7 +75,7 @@ def from_json(text: str) -> RunState:
     )
 
 
-_KEYS = frozenset({"format", *(field.name for field in fields(RunState))})
+_KEYS = frozenset({"format", *RunState._fields})
 
 
 def _decoded(text: str) -> Any:  # Any: JSON, taken apart below

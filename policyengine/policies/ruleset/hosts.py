@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import chain
-from typing import NamedTuple
 
 from policyengine.policies.ruleset.globs import Test, glob_test, is_glob
+from policyengine.records import NamedTuple
 
 NONE: frozenset[str] = frozenset()
 

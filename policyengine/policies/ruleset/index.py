@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from policyengine.effects import EFFECTS, Effect, Span
 from policyengine.model import Finding, Outcome, Severity
 from policyengine.policies.ruleset.matchers import EffectTest, Matcher, effect_test, zones_of
 from policyengine.policies.ruleset.sight import Sight
+from policyengine.records import NamedTuple
 
 Plain: TypeAlias = Mapping[str, Any]  # a compiled rule out of a bundle; its shape was checked when it was compiled
 Buckets: TypeAlias = dict[object, list["Rule"]]

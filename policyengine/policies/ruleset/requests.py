@@ -8,11 +8,12 @@ which is asked about without any.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from policyengine.model import Request
 from policyengine.policies.ruleset.index import Plain, Rule, rule_of
 from policyengine.policies.ruleset.matchers import Matcher, ValueTest, value_test
+from policyengine.records import NamedTuple
 
 Getter: TypeAlias = Callable[[Request], object]
 ABSENT = object()  # satisfies no operator but `not`

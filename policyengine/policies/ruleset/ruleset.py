@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 from policyengine.effects import KINDS, Effect, Facts
 from policyengine.model import Finding, Outcome, Request, Severity, Verdict
 from policyengine.policies.ruleset.index import Index, Plain, Rule
 from policyengine.policies.ruleset.requests import RequestIndex
 from policyengine.policies.ruleset.sight import Sight, Zones
+from policyengine.records import NamedTuple
 from policyengine.state import RunState
 
 REQUESTS = "request"  # under which rules over requests stand beside the kinds of effects

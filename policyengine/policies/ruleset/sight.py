@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from policyengine.effects import Effect
 from policyengine.model import Context
@@ -21,6 +21,7 @@ from policyengine.policies.ruleset.zones import (
     parts_of,
     possible,
 )
+from policyengine.records import NamedTuple
 
 # Zones that come from the request's context. `temp` is where POSIX systems and macOS keep temporary files.
 BUILTIN = frozenset({"workspace", "temp", "home", "cwd"})

@@ -8,9 +8,10 @@ The walk is a set of states moved along the components, so it costs their number
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from policyengine.policies.ruleset.globs import Test, glob_test, is_glob, loosened, meets
+from policyengine.records import NamedTuple
 
 Names: TypeAlias = frozenset[str]
 NONE: Names = frozenset()

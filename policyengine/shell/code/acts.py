@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import NamedTuple
 
+from policyengine.records import NamedTuple
 from policyengine.shell.values import Value
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from policyengine.effects import CLEAN, Cause, Connect, EvaluateCode, Exhaust, Span, Taint, Taints, Where, WrittenFile
+from policyengine.records import NamedTuple
 from policyengine.shell.code import read_code
 from policyengine.shell.interpret.acts import carried, perform
 from policyengine.shell.interpret.machine import OUTER_INPUT, Machine, Stream

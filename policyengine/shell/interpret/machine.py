@@ -8,9 +8,10 @@ entering a subshell costs nothing, leaving it undoes what it changed, and joinin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from policyengine.effects import CLEAN, Cause, Effect, Opaque, Span, Taint, Taints, Where, WrittenFile
+from policyengine.records import NamedTuple
 from policyengine.shell.nodes import Function, Script, Statement
 from policyengine.shell.paths import Place
 from policyengine.shell.programs import Program, Programs

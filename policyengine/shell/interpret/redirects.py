@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from policyengine.effects import Connect, Exhaust, FileRead, FileWrite, Taint, Taints, Transfer, Where
+from policyengine.records import NamedTuple
 from policyengine.shell.interpret.machine import NOTHING, OUTER_INPUT, Machine, Sink, Stream, Target, Variable
 from policyengine.shell.interpret.secrets import is_secret
 from policyengine.shell.interpret.words import expand, expand_body, expand_one

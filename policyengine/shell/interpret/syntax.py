@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from policyengine.effects import Cause
+from policyengine.records import NamedTuple
 from policyengine.shell import read
 from policyengine.shell.nodes import Script
 

@@ -6,9 +6,9 @@ import fnmatch
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
 
 from policyengine.effects import Where
+from policyengine.records import NamedTuple
 from policyengine.shell.programs.reading import Field
 from policyengine.shell.programs.vocabulary import EFFECTLESS_ROLES, PLURAL_ROLES, TAIL_ROLES
 

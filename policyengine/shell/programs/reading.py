@@ -7,9 +7,10 @@ Roles, `output` and `input` are the words of `rules/commands/README.md`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from policyengine.effects import Cause, Span, Taints, Where
+from policyengine.records import NamedTuple
 from policyengine.shell.values import Value
 
 Field: TypeAlias = Value | str | bool | Where | Cause | Taints

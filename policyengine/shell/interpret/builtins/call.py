@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from policyengine.effects import Span
+from policyengine.records import NamedTuple
 from policyengine.shell.interpret.machine import Machine
 from policyengine.shell.nodes import Word
 from policyengine.shell.values import Value
