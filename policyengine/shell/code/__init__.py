@@ -7,9 +7,11 @@ from collections.abc import Callable
 from policyengine.shell.code.acts import Act, Kind
 from policyengine.shell.code.filters import read_awk, read_nothing, read_sed, read_sql
 from policyengine.shell.code.languages import READERS
+from policyengine.shell.code.makefiles import read_make
 from policyengine.shell.values import Value
 
 __all__ = ["Act", "Kind", "read_code"]
+
 
 def _read_python(text: str) -> list[Act]:
     from policyengine.shell.code.python import read_python  # noqa: PLC0415  `ast` costs a cold start 10 ms
@@ -22,6 +24,7 @@ _READERS: dict[str, Callable[[str], list[Act]]] = {
     "awk": read_awk,
     "sed": read_sed,
     "sql": read_sql,
+    "make": read_make,
     "jq": read_nothing,
     "yq": read_nothing,
     **READERS,

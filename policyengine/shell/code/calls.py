@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import NamedTuple
 
+from policyengine.records import NamedTuple
 from policyengine.shell.code.acts import Act, Kind
 from policyengine.shell.values import UNKNOWN, Value
 
@@ -23,7 +23,6 @@ _STRING = re.compile(
 _QUOTE_LIKE = re.compile(r"\s*q[qwx]?\s*(?:\{([^}]{0,4000})\}|\(([^)]{0,4000})\)|\[([^\]]{0,4000})\]|/([^/]{0,4000})/)")
 _NUMBER = re.compile(r"\s*(\d{1,9})")
 _COMMA = re.compile(r"\s*(?:,|=>)")
-_INTERPOLATED = re.compile(r"[$@#]\{?\w|\$\{")
 
 
 class Rule(NamedTuple):
@@ -32,6 +31,7 @@ class Rule(NamedTuple):
     kind: Kind
     more: tuple[str, ...] = ()
     at: int = 0
+    literal: bool = False  # the expression matches a whole literal that runs: backticks, `%x(…)`, `qx!…!`
 
 
 class Language(NamedTuple):
@@ -39,7 +39,7 @@ class Language(NamedTuple):
 
     calls: Mapping[str, Rule]
     backticks: bool = False
-    interpolates: bool = True  # double-quoted texts hold variables
+    interpolated: str = r"[$@]\{?\w|\$\{|#\{"  # where a double-quoted text holds a variable; never, if empty
 
 
 def reader(language: Language) -> Callable[[str], list[Act]]:
@@ -66,9 +66,10 @@ def reader(language: Language) -> Callable[[str], list[Act]]:
 
 
 def _act(language: Language, rule: Rule, text: str, found: re.Match[str]) -> list[Act]:
-    if found[0][0] == "`":
-        variable = _INTERPOLATED.search(found[0])
-        inner = found[0][1:-1] if variable is None else found[0][1 : variable.start()]
+    if rule.literal:
+        inner = found[0].removeprefix("%x").removeprefix("qx").lstrip()[1:-1]
+        variable = re.search(language.interpolated, inner)
+        inner = inner if variable is None else inner[: variable.start()]
         return [Act(rule.kind, Value(inner, variable is None), start=found.start(), end=found.end())]
     arguments, end = arguments_of(text, found.end(), language)
     value = arguments[rule.at] if rule.at < len(arguments) else UNKNOWN
@@ -108,7 +109,7 @@ def _constant(text: str, at: int, language: Language) -> tuple[Value | None, int
         inner = next(group for group in found.groups() if group is not None)
         double = found[2] is None
         value = _unescaped(inner)
-        variable = _INTERPOLATED.search(inner) if double and language.interpolates else None
+        variable = re.search(language.interpolated, inner) if double and language.interpolated else None
         if variable is not None:
             value = Value(_unescaped(inner[: variable.start()]).text, exact=False)
         return value, found.end()

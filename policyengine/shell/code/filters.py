@@ -10,7 +10,7 @@ from policyengine.shell.values import UNKNOWN, Value
 
 MAX_CODE = 64 * 1024
 
-_AWK = Language({r"\bsystem\s*\(": Rule(Kind.SHELL)}, interpolates=False)
+_AWK = Language({r"\bsystem\s*\(": Rule(Kind.SHELL)}, interpolated="")
 _read_calls = reader(_AWK)
 _LITERAL = r'"((?:[^"\\\n]|\\.){0,2000})"'
 _PIPED = re.compile(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from policyengine.shell.code.acts import Act, Kind
-from policyengine.shell.code.calls import Language, Rule, reader
+from policyengine.shell.code.calls import MAX_CODE, Language, Rule, reader
+from policyengine.shell.values import Value
 
 _SHELL = Rule(Kind.COMMAND)
 _OPEN = Rule(Kind.READ)
@@ -14,11 +16,17 @@ _TREE = Rule(Kind.DELETE_TREE)
 _WRITE = Rule(Kind.WRITE)
 _CONNECT = Rule(Kind.CONNECT)
 _DYNAMIC = Rule(Kind.OPAQUE, ("code is made at run time",))
-_TICKS = Rule(Kind.SHELL)
+_TICKS = Rule(Kind.SHELL, literal=True)
+# A literal between brackets, or between two of one character (perlop, qx; Ruby's %-literals).
+_BETWEEN = (
+    r"(?:\((?:[^()]|\([^()]*\)){0,1000}\)|\{[^}]{0,1000}\}|\[[^\]]{0,1000}\]|<[^>]{0,1000}>"
+    r"|(?P<mark>[^\w\s(\[{<,=;)])[^\n]{0,1000}?(?P=mark))"
+)
 
 PERL = Language(
     {
-        r"(?<![\w$@%.>-])(?:system|exec|qx)\b\s*\(?": _SHELL,
+        r"(?<![\w$@%.>-])(?:system|exec)\b\s*\(?": _SHELL,
+        rf"(?<![\w$@%.>-])qx\s*{_BETWEEN}": _TICKS,
         r"`[^`]{0,4000}`": _TICKS,
         r"(?<![\w$@%.>-])(?:sys)?open\b\s*\(?\s*(?:my\s+)?[$*]?\w+\s*,": _OPEN,
         r"(?<![\w$@%.>-])(?:unlink|rmdir)\b\s*\(?": _DELETE,
@@ -41,7 +49,7 @@ RUBY = Language(
         r"(?<![\w.:])(?:Kernel\.)?(?:system|exec|spawn)\b\s*\(?": _SHELL,
         r"(?:IO\.popen|Open3\.\w+|PTY\.spawn|Process\.spawn)\s*\(?": _SHELL,
         r"`[^`]{0,4000}`": _TICKS,
-        r"%x(?=[({\[/])": Rule(Kind.SHELL),
+        rf"%x{_BETWEEN}": _TICKS,
         r"(?:File|IO)\.(?:open|new)\s*\(?": _OPEN,
         r"File\.(?:read|readlines|foreach)\s*\(?": _OPEN,
         r"(?:File|IO)\.(?:write|binwrite)\s*\(?": _WRITE,
@@ -53,6 +61,7 @@ RUBY = Language(
         r"(?:Net::HTTP\.\w+|URI\.open|open-uri)\s*\(?": Rule(Kind.FETCH),
         r"(?<![\w.])(?:eval|instance_eval|class_eval)\b\s*\(?": _DYNAMIC,
     },
+    interpolated=r"#[{$@]",
 )
 
 JAVASCRIPT = Language(
@@ -70,6 +79,7 @@ JAVASCRIPT = Language(
         r"\b(?:fetch|https?\s*\.\s*(?:get|request)|axios(?:\.\w+)?)\s*\(": Rule(Kind.FETCH),
         r"(?<![\w.])(?:eval|Function)\s*\(|\bvm\s*\.\s*run\w*\s*\(": _DYNAMIC,
     },
+    interpolated=r"\$\{",
 )
 
 PHP = Language(
@@ -98,7 +108,7 @@ LUA = Language(
         r":\s*connect\s*\(|\bsocket\s*\.\s*(?:connect|tcp)\s*\(": _CONNECT,
         r"\b(?:load|loadstring|dofile)\s*\(": _DYNAMIC,
     },
-    interpolates=False,
+    interpolated="",
 )
 
 APPLESCRIPT = Language(
@@ -111,7 +121,7 @@ APPLESCRIPT = Language(
         r"\brun script ": _DYNAMIC,
         r"\btell application \"System Events\"": Rule(Kind.OPAQUE, ("acts on other programs",)),
     },
-    interpolates=False,
+    interpolated="",
 )
 
 GO = Language(
@@ -124,7 +134,7 @@ GO = Language(
         r"\bnet\.Listen\(\s*\"\w+\"\s*,": Rule(Kind.LISTEN),
         r"\bhttp\.(?:Get|Post|NewRequest)\(": Rule(Kind.FETCH),
     },
-    interpolates=False,
+    interpolated="",
 )
 
 R = Language(
@@ -135,19 +145,41 @@ R = Language(
         r"\bdownload\.file\s*\(": Rule(Kind.FETCH),
         r"\beval\s*\(\s*parse": _DYNAMIC,
     },
-    interpolates=False,
+    interpolated="",
 )
 
 TCL = Language(
-    {r"\bexec ": _SHELL, r"\bfile delete ": _DELETE, r"\bsocket ": _CONNECT, r"\beval ": _DYNAMIC}, interpolates=False
+    {r"\bexec ": _SHELL, r"\bfile delete ": _DELETE, r"\bsocket ": _CONNECT, r"\beval ": _DYNAMIC}, interpolated=""
 )
 
-_SCRIPT_TOOLS = {
-    r"\bhost |\bshell |(?:^|\n|\+|:)\s*!": Rule(Kind.OPAQUE, ("starts a shell",)),
-    r"\bsystem\s*\(": Rule(Kind.SHELL),
-    r"\bos\.(?:system|execute|popen)\s*\(": Rule(Kind.SHELL),
-}
-EDITOR = Language(_SCRIPT_TOOLS, interpolates=False)
+_EDITOR = Language(
+    {
+        r"\bhost |\bshell |:sh\b": Rule(Kind.OPAQUE, ("starts a shell",)),
+        r"\bsystem(?:list)?\s*\(": Rule(Kind.SHELL),
+        r"\bos\.(?:system|execute|popen)\s*\(": Rule(Kind.SHELL),
+    },
+    interpolated="",
+)
+_read_calls = reader(_EDITOR)
+# `:!CMD`, `:r !CMD`, `:w !CMD`, `:%!CMD`, `:terminal CMD` (various.txt); gdb's and lldb's `shell CMD` and `!CMD`.
+_LINE = (
+    r"(?:^|[\n+:|])[ \t]*(?:silent!? +|exec(?:ute)? +[\"'])?(?:[%.$\d,]{0,20}|r(?:ead)? +|w(?:rite)? +)"
+    r"(?:!|term(?:inal)? +|shell +)"
+    r"(?P<command>[^\n]{0,4000})"
+)
+
+
+def read_editor(text: str) -> list[Act]:
+    """Command lines of editors and debuggers: what they hand to a shell, to the end of the line."""
+    lines = list(re.finditer(_LINE, text[:MAX_CODE]))
+    acts = [
+        Act(Kind.SHELL, Value(found["command"]), start=found.start("command"), end=found.end())
+        if found["command"].strip()
+        else Act(Kind.OPAQUE, more=("starts a shell",), start=found.start(), end=found.end())
+        for found in lines
+    ]
+    return acts + _read_calls(re.sub(_LINE, "", text) if lines else text)
+
 
 _read_perl = reader(PERL)
 
@@ -184,7 +216,7 @@ READERS: dict[str, Callable[[str], list[Act]]] = {
     "osascript": reader(APPLESCRIPT),
     "r": reader(R),
     "tcl": driven_by_peer(TCL),
-    "vim": reader(EDITOR),
-    "gdb": reader(EDITOR),
-    "ex": reader(EDITOR),
+    "vim": read_editor,
+    "gdb": read_editor,
+    "ex": read_editor,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from policyengine.effects import SetVariable, Span
+from policyengine.shell.interpret.held import HOLDING, run_held
 from policyengine.shell.interpret.machine import MAX_TEXT, Machine, Variable
 from policyengine.shell.interpret.parameters import referred, variable_values
 from policyengine.shell.interpret.words import expand, expand_one
@@ -53,6 +54,8 @@ def set_variable(machine: Machine, name: str, value: Value, attributes: str, spa
         machine.exports[name] = None
     if "x" in attributes or name in ACTIVE:
         machine.effects.append(SetVariable(name, value.text, not value.exact, machine.where, span, ""))
+        if name in HOLDING:
+            run_held(machine, name, value._replace(span=span))
 
 
 def restore(machine: Machine, before: Mapping[str, Variable | None]) -> None:

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence, Set
 from policyengine.effects import CLEAN, Span, Taint, Taints, Where
 from policyengine.shell.interpret.compute import printed
 from policyengine.shell.interpret.drafts import effect_of
-from policyengine.shell.interpret.evaluate import evaluate_input
+from policyengine.shell.interpret.evaluate import ScriptFile, evaluate_input, run_file
 from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.machine import OUTER_INPUT, Machine, Stream, Variable
 from policyengine.shell.interpret.roles import ROLES, language_role
+from policyengine.shell.paths import resolve
 from policyengine.shell.programs import Program, Tail, Use, filled, read_arguments
 from policyengine.shell.values import UNKNOWN, Value
 
@@ -33,12 +34,28 @@ def run_program(machine: Machine, program: Program, name: str, arguments: Sequen
             handler(invocation, use)
         else:
             language_role(invocation, use)
+    if program.name in _SCRIPTS and not any(use.role.startswith("script:") for use in reading.uses):
+        _silent_script(invocation, program.name)
     if reading.input != "data":
         _INPUTS.get(reading.input, _code_input)(invocation)
     for tail in reading.tails:
         _tail(invocation, tail)
     if machine.out is not None:
         _print(invocation)
+
+
+def _silent_script(invocation: Invocation, name: str) -> None:
+    """Run the file that a program reads without being told, where this run wrote it."""
+    machine = invocation.machine
+    paths = [resolve(file, invocation.cwd).path for file in _SCRIPTS[name]] if machine.where is Where.HERE else []
+    path = next((path for path in paths if machine.file(path)), None)
+    if path is not None:
+        script = ScriptFile(path, False, (), invocation.span, name)
+        machine.forked(lambda: run_file(machine, script, machine.file(script.path)))
+
+
+# The first of these that is there (GNU make manual 3.2).
+_SCRIPTS = {"make": ("GNUmakefile", "makefile", "Makefile")}
 
 
 # --------------------------------------------------------------------------------------------------------------- output

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from policyengine.effects import SetVariable, Where
 from policyengine.shell.interpret import files, network
 from policyengine.shell.interpret.evaluate import Code, ScriptFile, evaluate, evaluate_input, run_script
+from policyengine.shell.interpret.held import HOLDING, run_held
 from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.redirects import STANDARD_INPUT, is_standard
 from policyengine.shell.paths import Path
@@ -99,6 +100,8 @@ def _assign(invocation: Invocation, use: Use) -> None:
     machine.effects.append(
         SetVariable(name, text, not value.exact, invocation.where(use), value.span, invocation.origin)
     )
+    if name in HOLDING:
+        run_held(machine, name, value)
     invocation.assigned.append((name, value._replace(span=None)))
 
 

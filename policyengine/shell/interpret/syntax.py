@@ -24,12 +24,12 @@ class Fault(NamedTuple):
     end: int
 
 
-# What `/bin/sh` reads otherwise where it is dash: `((` is two subshells, and `[[ a > b ]]` a command with a redirection.
+# What `sh` reads otherwise where it is dash: `((` is two subshells, and `[[ a > b ]]` a command with a redirection.
 _DIFFERS = re.compile(r"\(\(|\[\[[^\]]*[<>]").search
 
 
 def readings(text: str, shell: str) -> tuple[tuple[Script, Fault | None], ...]:
-    """Each reading that counts. `sh` is bash on one machine and dash on the next: text is at fault if it is for both."""
+    """Each reading that counts. `sh` is bash on one machine and dash on the next: a fault is one for both."""
     if _DIALECTS.get(shell) != "sh":
         return (tolerant(text, shell),)
     wide = tolerant(text, "bash")

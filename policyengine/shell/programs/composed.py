@@ -28,8 +28,8 @@ def composed(words: Sequence[Value], element: Operand) -> tuple[list[Tail], list
     """
     end = next((index for index, word in enumerate(words) if word.text in element.until), len(words))
     command, arguments = words[:end], words[end:]
-    if not command:
-        return [], []
+    if not command:  # the arguments are command lines of their own (parallel(1))
+        return [], _given(arguments, element) if arguments else []
     hole = element.hole if any(element.hole in word.text for word in command) else ""
     if not SHELL_CHARACTERS.isdisjoint("".join(word.text for word in command)):
         tail = Tail(tuple(command), element.where, "given", hole)
