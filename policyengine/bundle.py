@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import struct
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 from policyengine.errors import BundleError
@@ -61,14 +61,14 @@ def _dumps(value: Json) -> bytes:
     )
 
 
-def open_bundle(path: Path, sources: str | None = None) -> Bundle:
+def open_bundle(path: str | os.PathLike[str], sources: str | None = None) -> Bundle:
     """Read a bundle; with `sources`, it has to be compiled from files of that digest.
 
     Raises:
         BundleError: it is missing, truncated, altered, stale or of another version.
     """
     try:
-        with path.open("rb") as file:
+        with open(path, "rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise BundleError(f"cannot be read: {error.strerror}", file=str(path), expected="a bundle") from error

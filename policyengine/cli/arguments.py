@@ -6,8 +6,8 @@ The parser is the standard library's, since a hook and `decide` have to load it 
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import NoReturn
 
 from policyengine.errors import UsageError
@@ -15,6 +15,23 @@ from policyengine.errors import UsageError
 DEFAULT_PROFILE = "workstation"
 SUITES = ("shell", "parse")
 RUNTIMES = ("claude-code",)
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Asks for the width itself: `shutil`, which would, loads three compression libraries, help or no help."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_width())
+
+
+def _width() -> int:
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return int(columns) - 2
+    try:
+        return os.get_terminal_size(1).columns - 2
+    except OSError:  # no terminal
+        return 78
 
 
 class _Parser(argparse.ArgumentParser):
@@ -36,12 +53,17 @@ def parse(words: list[str]) -> argparse.Namespace:
 
 def _parser() -> _Parser:
     parser = _Parser(
-        prog="policyengine", description="Decides what an agent's tool call may do, and says why.", allow_abbrev=False
-    )
+        prog="policyengine", description="Decides what an agent's tool call may do, and says why.", allow_abbrev=False,
+        formatter_class=_Formatter,
+    )  # fmt: skip
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and stop")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (summary, add) in COMMANDS.items():
-        add(commands.add_parser(name, help=summary, description=summary, allow_abbrev=False))
+        add(
+            commands.add_parser(
+                name, help=summary, description=summary, allow_abbrev=False, formatter_class=_Formatter
+            )
+        )
     return parser
 
 
@@ -57,7 +79,7 @@ class _Version(argparse.Action):
 
 def _rules(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--rules", metavar="DIR|BUNDLE", type=Path, action="append", default=[],
+        "--rules", metavar="DIR|BUNDLE", action="append", default=[],
         help="add rules and descriptions of programs and tools; may be given several times",
     )  # fmt: skip
     parser.add_argument("--no-shipped-rules", action="store_true", help="start empty: only what --rules names")
@@ -81,7 +103,7 @@ def _command(parser: argparse.ArgumentParser) -> None:
 def _bench(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--suite", choices=SUITES, required=True, help="what is measured")
     parser.add_argument(
-        "--input", metavar="FILE.jsonl", type=Path, help='everyday commands: rows with "text", or decide requests'
+        "--input", metavar="FILE.jsonl", help='everyday commands: rows with "text", or decide requests'
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     _policy(parser)
@@ -89,7 +111,7 @@ def _bench(parser: argparse.ArgumentParser) -> None:
 
 def _compile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, default=Path("policy.bundle"), help="default: policy.bundle"
+        "-o", "--output", metavar="FILE", default="policy.bundle", help="default: policy.bundle"
     )
     _rules(parser)
 

@@ -63,9 +63,10 @@ def hostile() -> Iterator[tuple[str, str]]:
         yield from ((f"{name}{times}", shape(UNIT * times)) for times in (1, 2, 4))
 
 
-def _everyday(path: Path | None) -> list[Request]:
-    if path is None:
+def _everyday(file: str | None) -> list[Request]:
+    if file is None:
         return [shell_request(text, Context()) for text in EVERYDAY]
+    path = Path(file)
     rows = [
         _row(line, f"{path}:{number}") for number, line in enumerate(path.read_bytes().split(b"\n"), 1) if line.strip()
     ]

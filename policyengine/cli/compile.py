@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
 
 from policyengine.bundle import read_bundle
 from policyengine.config import source_files
@@ -13,11 +14,12 @@ from policyengine.config.compiler import compile_files
 def run(options: argparse.Namespace) -> int:
     """Write the bundle whole or not at all, and print its digest."""
     data = compile_files(source_files(options.rules, use_shipped=not options.no_shipped_rules))
-    bundle = read_bundle(data, str(options.output))
-    unfinished = options.output.with_name(f".{options.output.name}.{os.getpid()}")
+    output = Path(options.output)
+    bundle = read_bundle(data, str(output))
+    unfinished = output.with_name(f".{output.name}.{os.getpid()}")
     try:
         unfinished.write_bytes(data)
-        unfinished.replace(options.output)
+        unfinished.replace(output)
     finally:
         unfinished.unlink(missing_ok=True)
     print(bundle.digest)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 from policyengine.analysis import analyze
 from policyengine.analysis.tools import Tool, Tools
 from policyengine.bundle import Bundle, open_bundle, read_bundle
 from policyengine.config.cache import cache_folder, keep, kept
 from policyengine.config.clock import SystemClock
-from policyengine.config.sources import SourceFile, digest_of, files_of, shipped
+from policyengine.config.sources import SourceFile, StrPath, digest_of, files_of, shipped
 from policyengine.effects import Facts
 from policyengine.engine import Engine
 from policyengine.errors import LoadError
@@ -67,23 +66,23 @@ class Ready(Record):
         )
 
 
-def ready(rules: Sequence[Path] = (), profile: str = DEFAULT_PROFILE, *, use_shipped: bool = True) -> Ready:
+def ready(rules: Sequence[StrPath] = (), profile: str = DEFAULT_PROFILE, *, use_shipped: bool = True) -> Ready:
     """Make rules ready: the shipped ones and those of `rules` (directories, or a single bundle that holds everything).
 
     Raises:
         LoadError: a file is wrong, or there is no such profile.
         BundleError: the bundle is damaged or of another version.
     """
-    if len(rules) == 1 and rules[0].is_file():
+    if len(rules) == 1 and os.path.isfile(rules[0]):
         return opened(open_bundle(rules[0]), profile)
     return opened(_cached(source_files(rules, use_shipped=use_shipped)), profile)
 
 
 def load(
-    rules: Sequence[Path] = (),
+    rules: Sequence[StrPath] = (),
     profile: str = DEFAULT_PROFILE,
     *,
-    project: Sequence[Path] = (),
+    project: Sequence[StrPath] = (),
     use_shipped: bool = True,
 ) -> Ready:
     """As `ready`, but compiled on the spot and without the cache; `project` are directories that the agent can edit.
@@ -95,14 +94,14 @@ def load(
 
 
 def source_files(
-    rules: Sequence[Path] = (), *, project: Sequence[Path] = (), use_shipped: bool = True
+    rules: Sequence[StrPath] = (), *, project: Sequence[StrPath] = (), use_shipped: bool = True
 ) -> list[SourceFile]:
     """Read the files of a rule set, in the order in which they are compiled.
 
     Raises:
         LoadError: a directory or file cannot be read, or a file lies where nothing is looked for.
     """
-    folders = [(shipped(), Tier.SHIPPED)] if use_shipped else []
+    folders: list[tuple[StrPath, Tier]] = [(shipped(), Tier.SHIPPED)] if use_shipped else []
     folders += [(path, Tier.USER) for path in rules] + [(path, Tier.PROJECT) for path in project]
     return [file for folder, tier in folders for file in files_of(folder, tier)]
 

@@ -10,27 +10,27 @@ import contextlib
 import os
 import stat
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from policyengine.bundle import MAX_BYTES, Bundle, read_bundle
+from policyengine.config.sources import StrPath
 from policyengine.errors import BundleError
 
 MAX_KEPT = 8  # bundles in the cache; the oldest go
 SUFFIX = ".bundle"
 
 
-def cache_folder(environment: Mapping[str, str]) -> Path | None:
+def cache_folder(environment: Mapping[str, str]) -> str | None:
     """Where bundles are kept (XDG Base Directory Specification): None where no cache folder is known."""
     base = environment.get("XDG_CACHE_HOME", "")
     if os.path.isabs(base):  # a relative one is to be ignored
-        return Path(base) / "policyengine"
+        return os.path.join(base, "policyengine")
     home = environment.get("HOME", "")
-    return Path(home) / ".cache" / "policyengine" if os.path.isabs(home) else None
+    return os.path.join(home, ".cache", "policyengine") if os.path.isabs(home) else None
 
 
-def kept(folder: Path, sources: str) -> Bundle | None:
+def kept(folder: StrPath, sources: str) -> Bundle | None:
     """Open the bundle of these sources if it is there, whole, and nobody else could have written it."""
-    path = folder / f"{sources}{SUFFIX}"
+    path = os.path.join(folder, f"{sources}{SUFFIX}")
     try:
         if not _is_ours(os.lstat(folder), stat.S_ISDIR):
             return None
@@ -42,7 +42,7 @@ def kept(folder: Path, sources: str) -> Bundle | None:
     except OSError:
         return None
     try:
-        return read_bundle(data, str(path), sources)
+        return read_bundle(data, path, sources)
     except BundleError:
         return None
 
@@ -52,25 +52,32 @@ def _is_ours(status: os.stat_result, right_type: Callable[[int], bool]) -> bool:
     return right_type(status.st_mode) and status.st_uid == os.geteuid() and not foreign
 
 
-def keep(folder: Path, sources: str, data: bytes) -> None:
+def keep(folder: StrPath, sources: str, data: bytes) -> None:
     """Keep a bundle for the next process, as a whole or not at all; a cache that cannot be written stays as it is."""
-    path = folder / f"{sources}{SUFFIX}"
-    unfinished = folder / f".{sources}.{os.getpid()}"
+    path = os.path.join(folder, f"{sources}{SUFFIX}")
+    unfinished = os.path.join(folder, f".{sources}.{os.getpid()}")
     with contextlib.suppress(OSError):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
         if not _is_ours(os.lstat(folder), stat.S_ISDIR):
             return
         try:
             descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
-            unfinished.replace(path)
+            os.replace(unfinished, path)
         finally:
-            unfinished.unlink(missing_ok=True)
+            _remove(unfinished)
         _prune(folder)
 
 
-def _prune(folder: Path) -> None:
-    bundles = sorted(folder.glob(f"*{SUFFIX}"), key=lambda path: path.lstat().st_mtime, reverse=True)
-    for path in bundles[MAX_KEPT:]:
-        path.unlink(missing_ok=True)
+def _prune(folder: StrPath) -> None:
+    with os.scandir(folder) as entries:
+        bundles = [entry for entry in entries if entry.name.endswith(SUFFIX)]
+    bundles.sort(key=lambda entry: entry.stat(follow_symlinks=False).st_mtime, reverse=True)
+    for entry in bundles[MAX_KEPT:]:
+        _remove(entry.path)
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from policyengine.errors import LoadError
 from policyengine.model import Tier
 from policyengine.records import NamedTuple
+
+StrPath: TypeAlias = "str | os.PathLike[str]"  # objects of pathlib would cost a hook 6 ms to import
 
 # Folder inside a rules directory → what its files hold. Files at the top are named one by one; others there are rules.
 FOLDERS = {
@@ -38,22 +39,23 @@ class SourceFile(NamedTuple):
     data: bytes
 
 
-def shipped() -> Path:
+def shipped() -> str:
     """Find the rules that come with the package."""
-    return Path(__file__).parent.parent / "rules"  # importlib.resources would cost a hook 20 ms to say the same
+    # importlib.resources would cost a hook 20 ms to say the same.
+    return os.path.join(os.path.dirname(os.path.dirname(__file__)), "rules")
 
 
-def files_of(directory: Path, tier: Tier) -> Iterator[SourceFile]:
+def files_of(directory: StrPath, tier: Tier) -> Iterator[SourceFile]:
     """Read the files of a rules directory.
 
     Raises:
         LoadError: it is no directory, a file cannot be read, or one lies where nothing is looked for.
     """
-    if not directory.is_dir():
+    if not os.path.isdir(directory):
         raise LoadError("not a directory of rules", file=str(directory), expected="a directory")
-    # Plain strings: paths as objects would take a hook three times as long.
-    for folder, name in sorted(_found(str(directory), "")):
-        yield _file(os.path.join(directory, folder, name), folder, name, tier)
+    top = os.fspath(directory)
+    for folder, name in sorted(_found(top, "")):
+        yield _file(os.path.join(top, folder, name), folder, name, tier)
 
 
 def _found(top: str, folder: str) -> Iterator[tuple[str, str]]:
