@@ -23,6 +23,7 @@ from policyengine.shell.modes import (
 )
 from policyengine.shell.nodes import (
     Arithmetic,
+    ArithmeticCommand,
     CommandSubstitution,
     DoubleQuoted,
     ExtendedGlob,
@@ -36,7 +37,7 @@ from policyengine.shell.nodes import (
     WordPart,
 )
 from policyengine.shell.offsets import Offsets, Shift
-from policyengine.shell.quotes import decode_ansi
+from policyengine.shell.quotes import decode_ansi, places
 
 MAX_TEXTS = 32  # texts in texts (backticks in here-documents in …): each is a copy, so that they are kept few
 
@@ -168,7 +169,8 @@ class Expansions(Cursor):
         if self.text[start] == "$":
             inside = self.pos + 1
             end = _ansi_end(self.text, inside).end()  # type: ignore[union-attr]  # as above
-            text = decode_ansi(self.text[inside:end])
+            coded = self.text[inside:end]
+            text, base = decode_ansi(coded), Offsets(*places(coded), self.base + inside)
         self.pos = end + 1
         inner = self.inner(text, base)
         parts = yield self.within(inner, inner.lenient_parts())
@@ -185,7 +187,7 @@ class Expansions(Cursor):
             self.budget.depth -= 1
             if self.fault is not None and not self.budget.limited:
                 start, end = begin + self.base, self.end + self.base
-                unread = Unread(self.text[begin : self.end], self.fault.message, start, end)
+                unread = Unread(self.text[begin : self.end], self.fault.message, _statements_in(part), start, end)
                 part = CommandSubstitution(unread, False, start, end)
             parts.append(part)
         self.count(len(parts))
@@ -299,11 +301,13 @@ class Expansions(Cursor):
             return new(Arithmetic, (expression, start + self.base, self.pos + self.base))
         self.budget.uncertain -= 1
         body = yield from self.deferred(inside)
-        substitution = new(CommandSubstitution, (body, False, start + self.base, self.pos + self.base))
-        if not closes or not isinstance(body, Unread):
+        begin, end = start + self.base, self.pos + self.base
+        if closes and isinstance(body, Script):
+            body = new(Script, ((*body.body, new(ArithmeticCommand, (expression, (), begin, end))), *body[1:]))
+        substitution = new(CommandSubstitution, (body, False, begin, end))
+        if not closes or isinstance(body, Script):
             return substitution
-        both = new(Word, ((*expression.parts, substitution), *expression[1:]))
-        return new(Arithmetic, (both, start + self.base, self.pos + self.base))
+        return new(Arithmetic, (new(Word, ((*expression.parts, substitution), *expression[1:])), begin, end))
 
     def deferred(self, inside: int) -> Steps[Script | Unread]:
         """The commands from `inside` to the `)` that closes: bash counts parentheses and reads them when it runs."""
@@ -319,7 +323,7 @@ class Expansions(Cursor):
 
         It counts the parentheses of the text, and skips nothing but quotes and escapes (subst.c, chk_arithsub): those
         of patterns, comments and here-documents in nested commands count too, though bash 5.2 has printed them anew
-        before. Where they may tip the scale, the text is read as commands: these hold the same substitutions.
+        before. Where they may tip the scale, the text is read both ways.
         """
         shift = start - expression.start if isinstance(self.base, int) else None
         for part in expression.parts:
@@ -430,7 +434,7 @@ class Expansions(Cursor):
         script = yield from self.within(inner, inner.script())
         if inner.fault is None or self.budget.limited:
             return script
-        return new(Unread, (text, inner.fault.message, 0 + base, len(text) + base))
+        return new(Unread, (text, inner.fault.message, script.body, 0 + base, len(text) + base))
 
     def within(self, inner: Expansions, steps: Steps[T]) -> Steps[T]:
         """Run a production of an inner reader, and take over its fault where a limit was the reason."""
@@ -443,6 +447,12 @@ class Expansions(Cursor):
         if self.budget.limited and self.fault is None and inner.fault is not None:
             self.fail(inner.fault.message)
         return result
+
+
+def _statements_in(part: object) -> tuple[Statement, ...]:
+    """What a part that is at fault holds, if it is commands."""
+    body = getattr(part, "body", None)  # the two kinds of substitutions have one
+    return body.body if isinstance(body, Script) else body.before if isinstance(body, Unread) else ()
 
 
 def without(cuts: list[tuple[int, int]], text: str, base: Shift) -> tuple[str, Shift]:

@@ -27,6 +27,16 @@ def decode_ansi(text: str) -> str:
         return decoded
 
 
+def places(text: str) -> tuple[list[int], list[int]]:
+    """Where pieces of the decoded text begin, and where in `text`: one after each escape."""
+    starts, targets, taken = [0], [0], 0
+    for found in _escape.finditer(text):
+        taken += found.end() - found.start() - len(_character(found))
+        starts.append(found.end() - taken)
+        targets.append(found.end())
+    return starts, targets
+
+
 def _character(found: re.Match[str]) -> str:
     group = found.lastindex or 0
     return _DECODERS[group](found[group])

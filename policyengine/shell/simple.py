@@ -41,6 +41,7 @@ assignment_start = re.compile(r"([A-Za-z_]\w*+)(?:(\+?=)|\[)", re.ASCII).match
 _array_argument = re.compile(r"([A-Za-z_]\w*+)(?:\[([^]]*)\])?(\+?)=", re.ASCII).fullmatch
 _equals = re.compile(r"\+?=").match
 _number_before_redirect = re.compile(r"[0-9]++[<>](?!\()").match
+_name_before_redirect = re.compile(r"\{[A-Za-z_]\w*+(?:\[[^]\n]*+\])?\}[<>](?!\()", re.ASCII).match
 _DECLARATIONS = frozenset(["alias", "declare", "eval", "export", "let", "local", "readonly", "typeset"])
 
 _END, _GO_ON, _NESTS, _HARD = range(4)
@@ -178,6 +179,7 @@ class SimpleCommands(Heredocs):
         operator = found[2].replace("\\\n", "")
         self.skip_blanks()
         number = _number_before_redirect(self.text, self.pos) if operator[-1] != "&" else None
+        number = number or _name_before_redirect(self.text, self.pos)
         if number is not None or not self.at_word() or (operator == "<<<" and not self.dialect.wide_redirects):
             self.unexpected("a word")
         begin = self.pos

@@ -14,8 +14,9 @@ parsed. Nodes inside backticks carry offsets into the outer text too.
 
 A here-document's body is a Word of one part: SingleQuoted where its delimiter was quoted, else DoubleQuoted. `time` or
 `!` alone is a Pipeline of no commands. `declare a=(1 2)` and its like put arrays into `assignments`; their other
-arguments stay words. What a bad substitution (`${+}`) holds is a Parameter without a name. `${ cmd; }` is a substitution, as in
-bash 5.3.
+arguments stay words. What a bad substitution (`${+}`) holds is a Parameter without a name. `${ cmd; }` is a
+substitution, as in bash 5.3. `$((…))` that may be arithmetic or commands is a CommandSubstitution of the commands and
+an ArithmeticCommand.
 
 `walk` visits every node below one, derived from the fields, so no child can be forgotten.
 """
@@ -122,9 +123,9 @@ class Script:
         Function bodies and substitutions inside heredocs, arithmetic, subscripts and `[[ ]]` are included; `[[`, `((`,
         alias expansions and the strings of `eval` are not.
         """
-        found = [node for node in walk(self) if isinstance(node, SimpleCommand)]
-        found.sort(key=lambda command: command.start)
-        return iter(found)
+        # A `$((…))` that may be commands or arithmetic holds what nests in it twice.
+        found = {id(node): node for node in walk(self) if isinstance(node, SimpleCommand)}
+        return iter(sorted(found.values(), key=lambda command: command.start))
 
 
 Node: TypeAlias = (

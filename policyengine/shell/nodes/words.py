@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from policyengine.shell.nodes.node import node
 
 if TYPE_CHECKING:
-    from policyengine.shell.nodes import Script
+    from policyengine.shell.nodes import Script, Statement
 
 
 @node
@@ -149,9 +149,13 @@ class Word:
 
 @node
 class Unread:
-    """Text whose inner fault bash defers to run time (inside backticks, heredoc substitutions, arithmetic)."""
+    """Text whose inner fault bash defers to run time (inside backticks, heredoc substitutions, arithmetic).
+
+    `before` is what was read of it before the fault: bash runs the lines above the one at fault.
+    """
 
     text: str
     message: str
+    before: tuple[Statement, ...]
     start: int
     end: int
