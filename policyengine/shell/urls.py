@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
+from policyengine.patterns import lazily
 from policyengine.records import NamedTuple
 
 __all__ = ["Url", "host_name", "split_host", "split_remote", "split_url"]
 
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://").match
-_NUMBER = re.compile(r"(?:0[xX][0-9A-Fa-f]{1,16}|\d{1,20})\Z").match
-_REMOTE = re.compile(r"(?:[^/:@\[\]]+@)?(\[[^\]/]+\]|[^/:@\[\]]+):(?!//)").match
+_SCHEME = lazily(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_NUMBER = lazily(r"(?:0[xX][0-9A-Fa-f]{1,16}|\d{1,20})\Z")
+_REMOTE = lazily(r"(?:[^/:@\[\]]+@)?(\[[^\]/]+\]|[^/:@\[\]]+):(?!//)")
 MAX_HOST = 255  # octets of a name (RFC 1035 2.3.4); longer texts are no host and stay as they are
 
 
@@ -25,7 +24,7 @@ class Url(NamedTuple):
 
 def split_url(text: str, default_scheme: str = "http") -> Url:
     """Take a URL apart (RFC 3986 3); without a scheme `default_scheme` is assumed, as curl and wget do."""
-    found = _SCHEME(text)
+    found = _SCHEME.match(text)
     scheme = found[1].lower() if found else default_scheme
     rest = text[found.end() :] if found else text
     end = len(rest)
@@ -50,7 +49,7 @@ def split_host(text: str) -> tuple[str, str]:
 
 def split_remote(text: str) -> tuple[str, str] | None:
     """`[user@]host:path` as host and path, or None for a local path (a slash before the colon makes it so: scp(1))."""
-    found = _REMOTE(text)
+    found = _REMOTE.match(text)
     return (found[1].strip("[]").lower(), text[found.end() :]) if found else None
 
 
@@ -60,7 +59,7 @@ def host_name(host: str) -> str:
     if not host or len(host) > MAX_HOST or not host[0].isdigit():
         return host
     parts = host.split(".")
-    if len(parts) > 4 or not all(_NUMBER(part) for part in parts):
+    if len(parts) > 4 or not all(_NUMBER.match(part) for part in parts):
         return host
     numbers = [_number(part) for part in parts]
     if None in numbers:

@@ -238,7 +238,7 @@ def network(machine: Machine, value: Value, origin: str) -> tuple[str, str] | No
         return None
     host, port = found[1], found[2]
     machine.effects.append(
-        Connect(host, port, "", "", not value.exact, False, False, machine.where, value.span, origin)
+        Connect(host, port, "", "raw", not value.exact, False, False, machine.where, value.span, origin)
     )
     return host, port
 

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from policyengine.shell.programs.parts import Reference, Template
 from policyengine.shell.programs.reading import Draft, Field, Use
+from policyengine.shell.programs.vocabulary import URL_FILE
 from policyengine.shell.urls import split_host, split_url
 from policyengine.shell.values import Value
 
@@ -47,12 +48,20 @@ def values_of(reference: Reference, found: Found) -> list[Value]:
 
 def _in_role(role: str, found: Found) -> list[Value]:
     """Values in a role; of a host (`user@host:port` or a URL) the name alone."""
+    if role == URL_FILE:
+        return [_kept_as(use.value) for use in found.uses if use.role == "url"]
     values = [use.value for use in found.uses if use.role == role]
     if role not in ("host", "peer"):
         return values
     urls = [use.value for use in found.uses if use.role == "url"] if role == "host" else []
     names = [value._replace(text=split_host(value.text)[0]) for value in values]
     return names + [value._replace(text=split_url(value.text).host) for value in urls]
+
+
+def _kept_as(url: Value) -> Value:
+    """The file in the working directory that a download of this URL becomes (wget(1), curl(1) `-O`)."""
+    name = split_url(url.text).path.partition("?")[0].partition("#")[0].rpartition("/")[2]
+    return url._replace(text=name or "index.html") if url.exact else url._replace(text="")
 
 
 def _drafts(template: Template, found: Found, value: Value | None, key: Value | None) -> list[Draft]:
