@@ -17,11 +17,12 @@ NAMES = [
 ]
 
 # Module or folder (the longest prefix counts) → what of ours it may import at run time, besides itself.
-FOUNDATION = ("records", "errors", "effects", "model", "state")
+FOUNDATION = ("patterns", "records", "errors", "effects", "model", "state")
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "": (*FOUNDATION, "policy", "engine", "config", "shell"),  # the public names, loaded when they are asked for
     "__main__": ("cli",),
     "errors": (),
+    "patterns": (),
     "records": (),
     "effects": ("records", "errors"),
     "visible": (),
@@ -29,7 +30,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "state": ("records", "errors", "effects", "model"),
     "policy": FOUNDATION,
     "engine": (*FOUNDATION, "policy"),
-    "shell": ("records", "errors", "effects"),
+    "shell": ("patterns", "records", "errors", "effects"),
     "analysis": (*FOUNDATION, "shell"),
     "policies": (*FOUNDATION, "policy"),
     "bundle": FOUNDATION,

@@ -21,6 +21,7 @@ from policyengine.effects import (
     WrittenFile,
 )
 from policyengine.model import Frozen
+from policyengine.patterns import lazily
 from policyengine.shell.interpret import Situation, interpret, interpret_code
 from policyengine.shell.paths import Path, Place, normal, resolve, tilde
 from policyengine.shell.programs import Programs
@@ -28,7 +29,7 @@ from policyengine.shell.urls import split_host, split_url
 
 MAX_PATHS = 1000  # of one list argument
 _SURROGATE = re.compile("[\ud800-\udfff]").search
-_PATCHED = re.compile(r"^(?:\*\*\* (Add|Update|Delete) File: |\*\*\* Move to: |\+\+\+ |--- )([^\n\t]+)", re.MULTILINE)
+_PATCHED = lazily(r"^(?:\*\*\* (Add|Update|Delete) File: |\*\*\* Move to: |\+\+\+ |--- )([^\n\t]+)", re.MULTILINE)
 
 
 class Analysis:

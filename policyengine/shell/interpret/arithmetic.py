@@ -10,14 +10,15 @@ import re
 from collections.abc import Callable
 
 from policyengine.effects import Cause
+from policyengine.patterns import lazily
 from policyengine.shell.interpret.machine import Machine, Variable
 from policyengine.shell.values import UNKNOWN, Value
 
 MAX_LENGTH = 2000  # characters of one expression; longer ones are not computed
 MAX_TOKENS = 200
 
-_TOKEN = re.compile(r"\s*(?:(0[xX][0-9a-fA-F]+|\d+)|([A-Za-z_]\w*)|(\*\*|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%<>&|^!~()]))")
-_ASSIGNED = re.compile(
+_TOKEN = lazily(r"\s*(?:(0[xX][0-9a-fA-F]+|\d+)|([A-Za-z_]\w*)|(\*\*|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%<>&|^!~()]))")
+_ASSIGNED = lazily(
     r"(?<!\w)([A-Za-z_]\w*+)(?:\[[^\]]*+\])?\s*+(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)|(?:\+\+|--)\s*+([A-Za-z_]\w*+)"
 )
 _LEVEL = {

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Sequence
 
+from policyengine.patterns import lazily
 from policyengine.shell.nodes import Literal, WordPart
 
 MAX_WORDS = 64  # results of one word; more are not enumerated
 MAX_NESTING = 16
 
-_NUMBERS = re.compile(r"([+-]?\d{1,18})\.\.([+-]?\d{1,18})(?:\.\.([+-]?\d{1,9}))?\Z").match
-_LETTERS = re.compile(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.([+-]?\d{1,9}))?\Z").match
-_MARKS = re.compile(r"([{},])")
+_NUMBERS = lazily(r"([+-]?\d{1,18})\.\.([+-]?\d{1,18})(?:\.\.([+-]?\d{1,9}))?\Z")
+_LETTERS = lazily(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.([+-]?\d{1,9}))?\Z")
+_MARKS = lazily(r"([{},])")
 
 _Item = WordPart | str  # a part, or one of the marks `{` `}` `,`
 _Parts = tuple[WordPart, ...]
@@ -106,13 +106,13 @@ def _commas(items: Sequence[_Item], closing: dict[int, int], start: int, end: in
 
 
 def _range(text: str) -> list[str] | None:
-    numbers = _NUMBERS(text)
+    numbers = _NUMBERS.match(text)
     if numbers:
         width = (
             max(len(side) for side in numbers.group(1, 2)) if any(_padded(side) for side in numbers.group(1, 2)) else 0
         )
         return [f"{number:0{width}d}" for number in _steps(int(numbers[1]), int(numbers[2]), numbers[3])]
-    letters = _LETTERS(text)
+    letters = _LETTERS.match(text)
     if letters:
         return [chr(code) for code in _steps(ord(letters[1]), ord(letters[2]), letters[3])]
     return None

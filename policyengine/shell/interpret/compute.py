@@ -11,12 +11,13 @@ import re
 import zlib
 from collections.abc import Callable, Sequence
 
+from policyengine.patterns import lazily
 from policyengine.shell.interpret.machine import MAX_TEXT, Stream
 from policyengine.shell.paths import Place, base_name, resolve
 from policyengine.shell.values import Value
 
-_ALPHANUMERIC = re.compile(r"[^A-Za-z0-9+/=]+")
-_RANGE = re.compile(r"(\\[0-7]{1,3}|\\.|[^\\])-(\\[0-7]{1,3}|\\.|[^\\])|(\\[0-7]{1,3}|\\.|[^\\])", re.DOTALL)
+_ALPHANUMERIC = lazily(r"[^A-Za-z0-9+/=]+")
+_RANGE = lazily(r"(\\[0-7]{1,3}|\\.|[^\\])-(\\[0-7]{1,3}|\\.|[^\\])|(\\[0-7]{1,3}|\\.|[^\\])", re.DOTALL)
 _CLASSES = {
     "upper": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
     "lower": "abcdefghijklmnopqrstuvwxyz",
@@ -206,7 +207,7 @@ def _whoami(given: list[str], words: list[str], cwd: Place, home: str) -> Stream
 
 def _seq(given: list[str], words: list[str], cwd: Place, home: str) -> Stream | None:
     del cwd, home
-    if len(words) != len(given) or not 1 <= len(given) <= 3 or not all(_INTEGER(word) for word in given):
+    if len(words) != len(given) or not 1 <= len(given) <= 3 or not all(_INTEGER.match(word) for word in given):
         return None
     numbers = [int(word) for word in given]
     first, step, last = (
@@ -218,7 +219,7 @@ def _seq(given: list[str], words: list[str], cwd: Place, home: str) -> Stream | 
     return Stream("".join(f"{first + at * step}\n" for at in range(count)))
 
 
-_INTEGER = re.compile(r"-?\d{1,9}\Z").match
+_INTEGER = lazily(r"-?\d{1,9}\Z")
 _PRINTED: dict[str, Callable[[list[str], list[str], Place, str], Stream | None]] = {
     "dirname": _dirname,
     "basename": _basename,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 from policyengine.effects import CLEAN, Cause, Connect, EvaluateCode, Exhaust, Span, Taint, Taints, Where, WrittenFile
+from policyengine.patterns import lazily
 from policyengine.records import NamedTuple
 from policyengine.shell.code import read_code
 from policyengine.shell.interpret.acts import carried, perform
@@ -27,10 +27,10 @@ _SUFFIXES = {
 FILTERS = frozenset({"sed", "awk", "jq", "yq", "sql"})
 _FOREIGN: Taints = frozenset({Taint.FETCHED, Taint.DECODED, Taint.INPUT})
 _DECODED: Taints = frozenset({Taint.DECODED})
-_DECODES = re.compile(
+_DECODES = lazily(
     r"(?:b64|base64[._]?)decode|decode_?(?:base)?64|decodebytes|\.fromhex|unhexlify|fromCharCode|\brot_?13|\bunpack\b"
     r"|\bpack\b|['\"]\s*\^\s*['\"]|\bchr\b"
-).search
+)
 _PRINTED: Taints = frozenset({Taint.GENERATED})
 _NOT_KNOWN = "the code that runs is not fully known"
 _UNTRUSTED: Taints = frozenset({Taint.INPUT})
@@ -88,7 +88,7 @@ def _run(machine: Machine, code: Code) -> bool:
         return True
     found = read_code(code.language, text.text)
     perform(machine, found, text, code.origin)
-    taint = text.taint | machine.stdin.taint | carried(found) | (_DECODED if _DECODES(text.text) else _PRINTED)
+    taint = text.taint | machine.stdin.taint | carried(found) | (_DECODED if _DECODES.search(text.text) else _PRINTED)
     machine.emit(Stream(None, taint | _PRINTED))
     return not any(act.kind.opaque for act in found)
 

@@ -9,17 +9,19 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from policyengine.patterns import lazily
+
 MAX_PATTERN = 200
 MAX_SUBJECT = 512  # longer texts are not computed
 MAX_STARRED = 256  # characters of a text in which a pattern with stars is searched and replaced
 
-_EXTENDED = re.compile(r"[?*+@!]\(|\[[:.=]").search
-_TOKEN = re.compile(r"\*+|\?|\[[!^]?\]?[^\]]*\]|\\?.", re.DOTALL)
+_EXTENDED = lazily(r"[?*+@!]\(|\[[:.=]")
+_TOKEN = lazily(r"\*+|\?|\[[!^]?\]?[^\]]*\]|\\?.", re.DOTALL)
 
 
 def computable(text: str, pattern: str) -> bool:
     """Whether matching the two is bounded and understood."""
-    return len(text) <= MAX_SUBJECT and len(pattern) <= MAX_PATTERN and not _EXTENDED(pattern)
+    return len(text) <= MAX_SUBJECT and len(pattern) <= MAX_PATTERN and not _EXTENDED.search(pattern)
 
 
 def matches(text: str, pattern: str) -> bool:

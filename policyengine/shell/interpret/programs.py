@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence, Set
 
 from policyengine.effects import CLEAN, Span, Taint, Taints, Where
+from policyengine.patterns import lazily
 from policyengine.shell.interpret.compute import printed
 from policyengine.shell.interpret.drafts import effect_of
 from policyengine.shell.interpret.evaluate import ScriptFile, evaluate_input, run_file
@@ -151,8 +152,8 @@ def _pieces(text: str, flags: Set[str]) -> list[str]:
 
 
 _QUOTES = frozenset("'\"\\")
-_WORD = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*'|\\.|[^\s"'\\]|["'\\])+""", re.DOTALL)
-_QUOTED = re.compile(r"""\"([^"\n]*)"|'([^'\n]*)'|\\(.)""", re.DOTALL)
+_WORD = lazily(r"""(?:"[^"\n]*"|'[^'\n]*'|\\.|[^\s"'\\]|["'\\])+""", re.DOTALL)
+_QUOTED = lazily(r"""\"([^"\n]*)"|'([^'\n]*)'|\\(.)""", re.DOTALL)
 
 
 # ---------------------------------------------------------------------------------------------------------------- tails

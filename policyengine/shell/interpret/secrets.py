@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 
+from policyengine.patterns import lazily
+
 PATH_MAX = 4096  # bytes of a path name (limits.h); longer ones name nothing
 
-_SECRET = re.compile(
+_SECRET = lazily(
     r"/\.ssh/(?!.*\.pub\Z|known_hosts|config\Z)[^/]+\Z"
     r"|/etc/(?:shadow|gshadow|sudoers|master\.passwd|krb5\.keytab|ssl/private/.*|ssh/ssh_host_[^.]*)\Z"
     r"|/\.(?:netrc|pgpass|git-credentials|npmrc|pypirc|vault-token|my\.cnf|htpasswd|dockercfg|boto|s3cfg)\Z"
@@ -20,9 +22,9 @@ _SECRET = re.compile(
     r"|/proc/[^/]+/environ\Z|/var/run/secrets/.*\Z|/run/secrets/.*\Z"
     r"|/(?:Login Data|logins\.json|key[34]\.db|Cookies)\Z",
     re.DOTALL,
-).search
+)
 
 
 def is_secret(path: str) -> bool:
     """Whether a file of this name usually holds credentials."""
-    return len(path) <= PATH_MAX and _SECRET(path) is not None
+    return len(path) <= PATH_MAX and _SECRET.search(path) is not None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from policyengine.effects import Cause
+from policyengine.patterns import lazily
 from policyengine.records import NamedTuple
 from policyengine.shell import read
 from policyengine.shell.nodes import Script
@@ -25,7 +24,7 @@ class Fault(NamedTuple):
 
 
 # What `sh` reads otherwise where it is dash: `((` is two subshells, and `[[ a > b ]]` a command with a redirection.
-_DIFFERS = re.compile(r"\(\(|\[\[[^\]]*[<>]").search
+_DIFFERS = lazily(r"\(\(|\[\[[^\]]*[<>]")
 
 
 def readings(text: str, shell: str) -> tuple[tuple[Script, Fault | None], ...]:
@@ -33,7 +32,7 @@ def readings(text: str, shell: str) -> tuple[tuple[Script, Fault | None], ...]:
     if _DIALECTS.get(shell) != "sh":
         return (tolerant(text, shell),)
     wide = tolerant(text, "bash")
-    if wide[1] is None and not _DIFFERS(text):
+    if wide[1] is None and not _DIFFERS.search(text):
         return (wide,)
     narrow = tolerant(text, shell)
     if narrow[1] is not None:

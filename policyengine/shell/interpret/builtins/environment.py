@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from policyengine.effects import SetVariable, System
+from policyengine.patterns import lazily
 from policyengine.shell.interpret.arithmetic import arithmetic
 from policyengine.shell.interpret.assignments import ACTIVE, assign, set_variable
 from policyengine.shell.interpret.builtins.call import Call, flags, operands
@@ -16,8 +15,8 @@ from policyengine.shell.nodes import Assignment, Literal, Word
 from policyengine.shell.paths import Place
 from policyengine.shell.values import UNKNOWN, Value
 
-_NAME = re.compile(r"[A-Za-z_]\w*\Z").match
-_ASSIGNED = re.compile(r"([A-Za-z_]\w*)(\+?)=").match
+_NAME = lazily(r"[A-Za-z_]\w*\Z")
+_ASSIGNED = lazily(r"([A-Za-z_]\w*)(\+?)=")
 
 
 def cd(machine: Machine, call: Call) -> None:
@@ -93,9 +92,9 @@ def _words(call: Call) -> list[Word | None]:
 def _declare(machine: Machine, value: Value, word: Word | None, letters: str, *, hides: bool) -> None:
     if value.text[:1] in ("-", "+"):
         return
-    found = _ASSIGNED(value.text)
+    found = _ASSIGNED.match(value.text)
     name = found[1] if found else value.text
-    if not _NAME(name) or (found is None and not value.exact):
+    if not _NAME.match(name) or (found is None and not value.exact):
         return
     if hides and machine.local is not None:
         machine.local.append((name, machine.variable(name)))

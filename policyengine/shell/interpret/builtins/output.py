@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 
 from policyengine.effects import CLEAN, Taint, Taints
+from policyengine.patterns import lazily
 from policyengine.shell.interpret.assignments import set_variable
 from policyengine.shell.interpret.builtins.call import Call, flags, operands
 from policyengine.shell.interpret.machine import MAX_TEXT, Machine, Stream, Variable
 from policyengine.shell.values import UNKNOWN, Value
 
-_ECHO_OPTION = re.compile(r"-[neE]+\Z").match
-_ESCAPE = re.compile(
+_ECHO_OPTION = lazily(r"-[neE]+\Z")
+_ESCAPE = lazily(
     r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|(0?[0-7]{1,3})|(.))|\\\Z", re.DOTALL
 )
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "E": "\x1b"}
-_DIRECTIVE = re.compile(r"%(%|[-+ 0#']*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?([bcdiouxXsqeEfgG]|\([^)]*\)T))")
-_NUMBERED = re.compile(r"\\(?:x(?!1[bB])|u|U|0?(?!0?33)[0-7]{2,3})").search
+_DIRECTIVE = lazily(r"%(%|[-+ 0#']*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?([bcdiouxXsqeEfgG]|\([^)]*\)T))")
+_NUMBERED = lazily(r"\\(?:x(?!1[bB])|u|U|0?(?!0?33)[0-7]{2,3})")
 _DECODED: Taints = frozenset({Taint.DECODED})
 MAX_ROUNDS = 200  # reuses of a printf format
 
@@ -43,7 +44,7 @@ def echo(machine: Machine, call: Call) -> None:
         return
     arguments = call.arguments
     at = 0
-    while at < len(arguments) and arguments[at].exact and _ECHO_OPTION(arguments[at].text):
+    while at < len(arguments) and arguments[at].exact and _ECHO_OPTION.match(arguments[at].text):
         at += 1
     options = "".join(value.text for value in arguments[:at])
     rest = arguments[at:]
@@ -90,7 +91,7 @@ def printf(machine: Machine, call: Call) -> None:
 
 def _escaped(text: str) -> Taints:
     """Characters given by number are a way of not saying what they are; the escape of terminal colours aside."""
-    return _DECODED if _NUMBERED(text) else CLEAN
+    return _DECODED if _NUMBERED.search(text) else CLEAN
 
 
 def formatted(form: str, arguments: list[str]) -> str | None:
