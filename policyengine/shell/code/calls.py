@@ -11,18 +11,19 @@ import re
 from collections.abc import Callable, Mapping
 from functools import cache
 
+from policyengine.patterns import lazily
 from policyengine.records import NamedTuple
 from policyengine.shell.code.acts import Act, Kind
 from policyengine.shell.values import UNKNOWN, Value
 
 MAX_CODE = 64 * 1024
 MAX_ACTS = 500
-_STRING = re.compile(
+_STRING = lazily(
     r"""\s*(?:"((?:[^"\\]|\\.){0,4000})"|'((?:[^'\\]|\\.){0,4000})'|`((?:[^`\\]|\\.){0,4000})`)""", re.DOTALL
 )
-_QUOTE_LIKE = re.compile(r"\s*q[qwx]?\s*(?:\{([^}]{0,4000})\}|\(([^)]{0,4000})\)|\[([^\]]{0,4000})\]|/([^/]{0,4000})/)")
-_NUMBER = re.compile(r"\s*(\d{1,9})")
-_COMMA = re.compile(r"\s*(?:,|=>)")
+_QUOTE_LIKE = lazily(r"\s*q[qwx]?\s*(?:\{([^}]{0,4000})\}|\(([^)]{0,4000})\)|\[([^\]]{0,4000})\]|/([^/]{0,4000})/)")
+_NUMBER = lazily(r"\s*(\d{1,9})")
+_COMMA = lazily(r"\s*(?:,|=>)")
 
 
 class Rule(NamedTuple):
@@ -39,7 +40,9 @@ class Language(NamedTuple):
 
     calls: Mapping[str, Rule]
     backticks: bool = False
-    interpolated: str = r"[$@]\{?\w|\$\{|#\{"  # where a double-quoted text holds a variable; never, if empty
+    plain: str = ""  # the quotes within which only the quote and the backslash are escaped
+    interpolating: str = '"`'  # the quotes within which variables are replaced
+    interpolated: str = r"[$@]\{?\w|\$\{|#\{"  # how a variable looks there
 
 
 def reader(language: Language) -> Callable[[str], list[Act]]:
@@ -107,11 +110,11 @@ def _constant(text: str, at: int, language: Language) -> tuple[Value | None, int
     found = _STRING.match(text, at)
     if found is not None:
         inner = next(group for group in found.groups() if group is not None)
-        double = found[2] is None
-        value = _unescaped(inner)
-        variable = re.search(language.interpolated, inner) if double and language.interpolated else None
+        quote = text[found.end() - 1]
+        value = Value(_PLAIN_ESCAPE.sub(r"\1", inner)) if quote in language.plain else unescaped(inner)
+        variable = re.search(language.interpolated, inner) if quote in language.interpolating else None
         if variable is not None:
-            value = Value(_unescaped(inner[: variable.start()]).text, exact=False)
+            value = Value(unescaped(inner[: variable.start()]).text, exact=False)
         return value, found.end()
     found = _NUMBER.match(text, at)
     if found is not None:
@@ -122,10 +125,12 @@ def _constant(text: str, at: int, language: Language) -> tuple[Value | None, int
     return None, at
 
 
+_PLAIN_ESCAPE = lazily(r"\\([\\'])")
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "e": "\x1b"}
 
 
-def _unescaped(inner: str) -> Value:
+def unescaped(inner: str) -> Value:
+    """The text of a double-quoted literal."""
     if "\\" not in inner:
         return Value(inner)
     text = re.sub(

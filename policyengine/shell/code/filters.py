@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import re
 
+from policyengine.patterns import lazily
 from policyengine.shell.code.acts import Act, Kind
-from policyengine.shell.code.calls import Language, Rule, reader
+from policyengine.shell.code.calls import Language, Rule, reader, unescaped
 from policyengine.shell.values import UNKNOWN, Value
 
 MAX_CODE = 64 * 1024
 
-_AWK = Language({r"\bsystem\s*\(": Rule(Kind.SHELL)}, interpolated="")
+_AWK = Language({r"\bsystem\s*\(": Rule(Kind.SHELL)}, interpolating="")
 _read_calls = reader(_AWK)
 _LITERAL = r'"((?:[^"\\\n]|\\.){0,2000})"'
-_PIPED = re.compile(
+_PIPED = lazily(
     _LITERAL
     + r"\s*\|&?\s*getline|\|&?\s*"
     + _LITERAL
     + r"|(\w+)\s*\|&?\s*getline|\bprintf?\b[^;{}\n|]{0,400}\|&?\s*(\w+)"
 )
-_REDIRECTED = re.compile(r"\bprintf?\b[^;{}\n>]{0,400}(>>?)\s*(?:" + _LITERAL + r"|(\w[\w.]*|\())")
-_NETWORK = re.compile(r"/inet[46]?/(?:tcp|udp)/[^/\"]*/([^/\"]*)/([^/\"]*)")
+_REDIRECTED = lazily(r"\bprintf?\b[^;{}\n>]{0,400}(>>?)\s*(?:" + _LITERAL + r"|(\w[\w.]*|\())")
+_LITERALS = lazily(_LITERAL)
+_NETWORK = lazily(r"/inet[46]?/(?:tcp|udp)/[^/\"]*/([^/\"]*)/([^/\"]*)")
 
 
 def read_awk(text: str) -> list[Act]:
@@ -37,14 +39,14 @@ def read_awk(text: str) -> list[Act]:
 
 
 def _is_or(text: str, found: re.Match[str]) -> bool:
-    return "||" in found[0] or text[found.start() - 1 : found.start()] == "|"
+    return "||" in _LITERALS.sub('""', found[0]) or text[found.start() - 1 : found.start()] == "|"
 
 
 def _piped(found: re.Match[str]) -> Act:
     command = found[1] or found[2]
     if command is not None and command.startswith("/inet"):
         return Act(Kind.READ, Value("/dev/null"))
-    value = Value(command.replace('\\"', '"')) if command is not None else UNKNOWN
+    value = unescaped(command) if command is not None else UNKNOWN
     return Act(Kind.SHELL, value, start=found.start(), end=found.end())
 
 
@@ -56,10 +58,10 @@ def _redirected(found: re.Match[str]) -> list[Act]:
 
 
 # ------------------------------------------------------------------------------------------------------------------ sed
-_ADDRESS = re.compile(
+_ADDRESS = lazily(
     r"\s*(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*+/[IM]*|\\(.)(?:(?!\1)[^\n])*+\1[IM]*)?(?:\s*,\s*(?:[+~]?\d+|\$|/(?:[^/\\\n]|\\.)*+/[IM]*))?\s*!?\s*"
 )
-_FLAGS = re.compile(r"[gpiImM0-9e]*")
+_FLAGS = lazily(r"[gpiImM0-9e]*")
 
 
 def read_sed(text: str) -> list[Act]:
@@ -124,14 +126,14 @@ def _substitution(text: str, at: int, acts: list[Act]) -> int:
 
 
 # ------------------------------------------------------------------------------------------------------------------ SQL
-_COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
-_DESTROYS = re.compile(r"(?:DROP|TRUNCATE)\b", re.IGNORECASE)
-_DELETES = re.compile(r"(?:DELETE\s+FROM|UPDATE)\b", re.IGNORECASE)
-_WRITES = re.compile(r"(?:INSERT|UPDATE|DELETE|REPLACE|MERGE|CREATE|ALTER|COPY|LOAD|VACUUM|REINDEX)\b", re.IGNORECASE)
-_ADMINISTERS = re.compile(
+_COMMENT = lazily(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+_DESTROYS = lazily(r"(?:DROP|TRUNCATE)\b", re.IGNORECASE)
+_DELETES = lazily(r"(?:DELETE\s+FROM|UPDATE)\b", re.IGNORECASE)
+_WRITES = lazily(r"(?:INSERT|UPDATE|DELETE|REPLACE|MERGE|CREATE|ALTER|COPY|LOAD|VACUUM|REINDEX)\b", re.IGNORECASE)
+_ADMINISTERS = lazily(
     r"(?:GRANT|REVOKE|CREATE\s+(?:USER|ROLE)|ALTER\s+(?:USER|ROLE|SYSTEM)|SET\s+PASSWORD|SHUTDOWN)\b", re.IGNORECASE
 )
-_RUNS = re.compile(
+_RUNS = lazily(
     r"xp_cmdshell|\bTO\s+PROGRAM\b|\bFROM\s+PROGRAM\b|\bsys_exec\b|\bload_extension\b|\bINTO\s+(?:OUT|DUMP)FILE\b|(?:^|\n)\s*(?:\\!|\.shell|\.system|system)\s|\bwritefile\s*\(",
     re.IGNORECASE,
 )

@@ -20,7 +20,7 @@ _TICKS = Rule(Kind.SHELL, literal=True)
 # A literal between brackets, or between two of one character (perlop, qx; Ruby's %-literals).
 _BETWEEN = (
     r"(?:\((?:[^()]|\([^()]*\)){0,1000}\)|\{[^}]{0,1000}\}|\[[^\]]{0,1000}\]|<[^>]{0,1000}>"
-    r"|(?P<mark>[^\w\s(\[{<,=;)])[^\n]{0,1000}?(?P=mark))"
+    r"|(?P<mark>[^\w\s(\[{<,=;)])[^\x00]{0,1000}?(?P=mark))"
 )
 
 PERL = Language(
@@ -42,6 +42,7 @@ PERL = Language(
         ),
     },
     backticks=True,
+    plain="'",
 )
 
 RUBY = Language(
@@ -61,6 +62,7 @@ RUBY = Language(
         r"(?:Net::HTTP\.\w+|URI\.open|open-uri)\s*\(?": Rule(Kind.FETCH),
         r"(?<![\w.])(?:eval|instance_eval|class_eval)\b\s*\(?": _DYNAMIC,
     },
+    plain="'",
     interpolated=r"#[{$@]",
 )
 
@@ -79,6 +81,7 @@ JAVASCRIPT = Language(
         r"\b(?:fetch|https?\s*\.\s*(?:get|request)|axios(?:\.\w+)?)\s*\(": Rule(Kind.FETCH),
         r"(?<![\w.])(?:eval|Function)\s*\(|\bvm\s*\.\s*run\w*\s*\(": _DYNAMIC,
     },
+    interpolating="`",
     interpolated=r"\$\{",
 )
 
@@ -96,6 +99,7 @@ PHP = Language(
         r"(?<![\w$>])curl_init\s*\(": Rule(Kind.FETCH),
         r"(?<![\w$>])(?:eval|assert|create_function)\s*\(": _DYNAMIC,
     },
+    plain="'",
 )
 
 LUA = Language(
@@ -108,7 +112,7 @@ LUA = Language(
         r":\s*connect\s*\(|\bsocket\s*\.\s*(?:connect|tcp)\s*\(": _CONNECT,
         r"\b(?:load|loadstring|dofile)\s*\(": _DYNAMIC,
     },
-    interpolated="",
+    interpolating="",
 )
 
 APPLESCRIPT = Language(
@@ -121,7 +125,7 @@ APPLESCRIPT = Language(
         r"\brun script ": _DYNAMIC,
         r"\btell application \"System Events\"": Rule(Kind.OPAQUE, ("acts on other programs",)),
     },
-    interpolated="",
+    interpolating="",
 )
 
 GO = Language(
@@ -134,7 +138,7 @@ GO = Language(
         r"\bnet\.Listen\(\s*\"\w+\"\s*,": Rule(Kind.LISTEN),
         r"\bhttp\.(?:Get|Post|NewRequest)\(": Rule(Kind.FETCH),
     },
-    interpolated="",
+    interpolating="",
 )
 
 R = Language(
@@ -145,11 +149,11 @@ R = Language(
         r"\bdownload\.file\s*\(": Rule(Kind.FETCH),
         r"\beval\s*\(\s*parse": _DYNAMIC,
     },
-    interpolated="",
+    interpolating="",
 )
 
 TCL = Language(
-    {r"\bexec ": _SHELL, r"\bfile delete ": _DELETE, r"\bsocket ": _CONNECT, r"\beval ": _DYNAMIC}, interpolated=""
+    {r"\bexec ": _SHELL, r"\bfile delete ": _DELETE, r"\bsocket ": _CONNECT, r"\beval ": _DYNAMIC}, interpolating=""
 )
 
 _EDITOR = Language(
@@ -158,7 +162,7 @@ _EDITOR = Language(
         r"\bsystem(?:list)?\s*\(": Rule(Kind.SHELL),
         r"\bos\.(?:system|execute|popen)\s*\(": Rule(Kind.SHELL),
     },
-    interpolated="",
+    interpolating="",
 )
 _read_calls = reader(_EDITOR)
 # `:!CMD`, `:r !CMD`, `:w !CMD`, `:%!CMD`, `:terminal CMD` (various.txt); gdb's and lldb's `shell CMD` and `!CMD`.

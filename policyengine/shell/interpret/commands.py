@@ -263,8 +263,9 @@ def _function(
     machine.effects.append(
         Execute(name, "", tuple([_text(value) for value in arguments]), False, CLEAN, machine.where, span, name)
     )
-    if name in machine.calling:
-        if machine.asynchronous > machine.calling[name]:
+    running = [key for key in [_key(name, one) for one in definitions if one is not None] if key in machine.calling]
+    if running and (machine.asynchronous > machine.calling[running[0]] or _repeats(machine, running, arguments)):
+        if machine.asynchronous > machine.calling[running[0]]:
             machine.effects.append(Exhaust("fork-bomb", machine.where, span, name))
         machine.emit(Stream(None))
         return
@@ -277,6 +278,21 @@ def _function(
         runs[0]()
     else:
         branches(machine, runs)
+
+
+def _key(name: str, definition: Definition) -> str:
+    return f"{name}()#{id(definition.node)}"
+
+
+def _repeats(machine: Machine, running: Sequence[str], arguments: list[Value]) -> bool:
+    """Whether a call from within says nothing new: the arguments are the same, or others have been tried."""
+    outer = machine.positional or ()
+    return any(key + _AGAIN in machine.calling for key in running) or (
+        [_text(value) for value in arguments] == [_text(value) for value in outer]
+    )
+
+
+_AGAIN = "#"
 
 
 def _callee(
@@ -292,11 +308,13 @@ def called(machine: Machine, name: str, definition: Definition, arguments: tuple
     saved = machine.positional, machine.local, machine.base, machine.fixed
     machine.positional, machine.local = arguments, []
     machine.base, machine.fixed = definition.base, definition.fixed
-    machine.calling[name] = machine.asynchronous
+    key = _key(name, definition)
+    key = key + _AGAIN if key in machine.calling else key
+    machine.calling[key] = machine.asynchronous
     machine.deeper()
     machine.runner.body(machine, (definition.node.body,))
     machine.depth -= 1
-    del machine.calling[name]
+    del machine.calling[key]
     hidden = machine.local or []
     machine.positional, machine.local, machine.base, machine.fixed = saved
     for variable, value in reversed(hidden):

@@ -43,7 +43,7 @@ def _joined(key: str, values: Sequence[Any]) -> object:
         return Place(common([Value(place.path) for place in values]).text, exact=False)
     if key.endswith("()"):  # several definitions; None among them: perhaps no function at all
         return tuple({id(item): item for value in values for item in (value or (None,))}.values())
-    if key[0] == "/" or key.endswith("="):
+    if key[:1] == "/" or key.endswith("="):
         return values[-1]
     joined = values[0]
     for value in values[1:]:

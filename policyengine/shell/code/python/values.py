@@ -62,11 +62,12 @@ _FETCHING = (
 class Scope:
     """Imports, constant variables, and whether a descriptor was made a standard stream."""
 
-    __slots__ = ("constants", "duplicated", "names", "objects")
+    __slots__ = ("constants", "duplicated", "lists", "names", "objects")
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}  # local name → dotted name that was imported
         self.constants: dict[str, Value] = {}
+        self.lists: dict[str, tuple[Value, ...] | None] = {}
         self.objects: dict[str, str] = {}  # variable → class or function whose result it holds
         self.duplicated = False
 
@@ -89,6 +90,8 @@ class Scope:
     def _assignment(self, node: ast.Assign) -> None:
         for target in node.targets:
             self._assign(target, node.value)
+            if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+                self.lists.pop(target.value.id, None)
 
     def _annotated(self, node: ast.AnnAssign | ast.NamedExpr) -> None:
         if node.value is not None:
@@ -98,6 +101,14 @@ class Scope:
         if isinstance(node.target, ast.Name):
             taint = self.taint_of(node)
             self.constants[node.target.id] = UNKNOWN._replace(taint=taint)
+            self.lists.pop(node.target.id, None)
+
+    def _call(self, node: ast.Call) -> None:
+        """A list that a method of its own or somebody else was given may have changed."""
+        owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+        for one in (owner, *node.args):
+            if isinstance(one, ast.Name) and (one is owner or not self.name_of(node.func)):
+                self.lists.pop(one.id, None)
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self.constants[node.name] = UNKNOWN._replace(taint=self.taint_of(node))
@@ -117,6 +128,7 @@ class Scope:
         name = target.id
         self.names.pop(name, None)
         self.constants[name] = self.text(value)
+        self.lists[name] = self.words(value)
         dotted = self.name_of(value.func) if isinstance(value, ast.Call) else None
         if dotted is not None:
             self.objects[name] = dotted
@@ -136,6 +148,7 @@ class Scope:
             values = [self.text(item) for item in items]
             known = len(values) == 1 and values[0].exact
             self.constants[node.target.id] = values[0] if known else UNKNOWN
+            self.lists.pop(node.target.id, None)
 
     # ----------------------------------------------------------------------------------------------------------- names
     def name_of(self, node: ast.expr) -> str | None:
@@ -190,8 +203,8 @@ class Scope:
 
     def words(self, node: ast.expr | None) -> tuple[Value, ...] | None:
         """A list of constant words, or None where it is no list."""
-        if isinstance(node, ast.Name) and node.id in self.constants:
-            return None
+        if isinstance(node, ast.Name):
+            return self.lists.get(node.id)
         if isinstance(node, ast.List | ast.Tuple):
             return tuple(
                 [
@@ -224,6 +237,7 @@ _LESSONS: dict[type, Callable[[Scope, Any], None]] = {
     ast.AnnAssign: Scope._annotated,
     ast.NamedExpr: Scope._annotated,
     ast.AugAssign: Scope._augmented,
+    ast.Call: Scope._call,
     ast.FunctionDef: Scope._function,
     ast.AsyncFunctionDef: Scope._function,
     ast.For: Scope._iterate,
@@ -343,8 +357,11 @@ def _codec(scope: Scope, node: ast.Call, depth: int) -> Value:
 
 
 def _subscript(scope: Scope, node: ast.Subscript, depth: int) -> Value:
-    owner = scope.text(node.value, depth)
     cut = node.slice
+    words, at = scope.words(node.value), _integer(cut) if not isinstance(cut, ast.Slice) else None
+    if words and isinstance(at, int) and -len(words) <= at < len(words):
+        return words[at]
+    owner = scope.text(node.value, depth)
     if not owner.exact or not isinstance(cut, ast.Slice):
         return UNKNOWN._replace(taint=owner.taint)
     lower, upper, step = map(_integer, (cut.lower, cut.upper, cut.step))
