@@ -27,6 +27,7 @@ from policyengine.shell.interpret.machine import MAX_CHOICES, Definition, Machin
 from policyengine.shell.interpret.parameters import UNKNOWN_NAME
 from policyengine.shell.interpret.programs import run_program
 from policyengine.shell.interpret.redirects import permanent, place_of, redirected
+from policyengine.shell.interpret.syntax import tolerant
 from policyengine.shell.interpret.unset import unset_reading
 from policyengine.shell.interpret.words import expand_all
 from policyengine.shell.nodes import CommandSubstitution, DoubleQuoted, Literal, SimpleCommand, SingleQuoted, Word
@@ -127,6 +128,7 @@ def words(machine: Machine, values: Sequence[Value]) -> None:
     machine.step()
     machine.spend(len(values))
     machine.deeper()
+    _disguised_again(machine, values[0])
     _external(machine, values[0], values[1:], values[0].span)
     machine.depth -= 1
 
@@ -175,6 +177,19 @@ def _disguised(machine: Machine, word: Word, head: Value) -> None:
             return
     if len(word.parts) > 2 and "/" not in head.text:
         machine.effects.append(Obscured("concatenation", machine.where, head.span, ""))
+
+
+def _disguised_again(machine: Machine, head: Value) -> None:
+    """A wrapper's command word counts as the word that it was written as (`env $'\\x72m' a`)."""
+    if head.span is None or not head.exact:
+        return
+    written = machine.source[head.span[0] : head.span[1]]
+    if written == head.text or not ("'" in written or '"' in written or "$" in written):
+        return
+    body = tolerant(written, "bash")[0].body
+    command = body[0] if len(body) == 1 else None
+    if isinstance(command, SimpleCommand) and len(command.words) == 1 and command.words[0].static == head.text:
+        _disguised(machine, command.words[0], head)
 
 
 def _unknown_name(
@@ -245,10 +260,14 @@ def _external(machine: Machine, head: Value, arguments: Sequence[Value], span: S
 
 def _undescribed(machine: Machine, name: str, path: str, arguments: Sequence[Value], span: Span | None) -> None:
     """A file that is run is what Execute says; a program that nobody described is Opaque."""
-    if not path or path.rpartition("/")[0].endswith(_PROGRAM_PLACES):
+    if not path or (path.rpartition("/")[0].endswith(_PROGRAM_PLACES) and not _in_workspace(machine, path)):
         machine.opaque(Cause.PROGRAM, name, span, name)
     taint = frozenset().union(*[value.taint for value in arguments])
     machine.emit(Stream(None, machine.stdin.taint | taint | _UNKNOWN_SOURCE))
+
+
+def _in_workspace(machine: Machine, path: str) -> bool:
+    return any(path.startswith(root.rstrip("/") + "/") for root in machine.situation.workspace)
 
 
 def _text(value: Value) -> str | None:
