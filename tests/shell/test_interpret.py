@@ -19,7 +19,11 @@ from policyengine.shell.programs import Programs
 
 HERE = Path(__file__).parent
 PROGRAMS = Programs(compile_descriptions([read_file(HERE / "programs.yaml")]))
-CASES: list[dict[str, Any]] = yaml.safe_load((HERE.parent / "cases" / "effects.yaml").read_text(encoding="utf-8"))
+CASES: list[dict[str, Any]] = [
+    case
+    for table in sorted((HERE.parent / "cases").glob("effects*.yaml"))
+    for case in yaml.safe_load(table.read_text(encoding="utf-8"))
+]
 
 
 def facts_of(text: str, **situation: Any) -> Facts:

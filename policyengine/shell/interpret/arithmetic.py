@@ -1,7 +1,7 @@
 """Arithmetic over constants (bash manual 6.5): what can be computed is, the rest is an unknown number.
 
-Assignments inside an expression make their variables unknown. A variable whose text holds a substitution in a subscript
-is run by bash when it is evaluated; such a text is Opaque.
+Assignments inside an expression make their variables unknown. What bash runs when it evaluates
+a text is found by `latent`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from policyengine.effects import Cause
 from policyengine.patterns import lazily
+from policyengine.shell.interpret.latent import evaluated
 from policyengine.shell.interpret.machine import Machine, Variable
 from policyengine.shell.values import UNKNOWN, Value
 
@@ -38,6 +38,8 @@ _APPLY: dict[str, Callable[[int, int], int]] = {
 
 def arithmetic(machine: Machine, text: Value) -> Value:
     """The value of an expression whose expansions are done."""
+    if not text.text.isdigit():
+        evaluated(machine, text)
     if len(text.text) > MAX_LENGTH:
         return Value("", exact=False, span=text.span)
     for found in _ASSIGNED.finditer(text.text):
@@ -123,8 +125,6 @@ class _Reader:
         if variable is None or len(variable.choices) != 1:
             return None
         value = variable.choices[0]
-        if "$(" in value.text or "`" in value.text:
-            self.machine.opaque(Cause.VALUE, f"`{sign}` is evaluated as an expression with a substitution", value.span)
         text = value.text.strip()
         return (
             int(text) if value.exact and re.fullmatch(r"-?\d{1,18}", text) else 0 if value.exact and not text else None

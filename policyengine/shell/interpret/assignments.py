@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from policyengine.effects import SetVariable, Span
 from policyengine.shell.interpret.held import HOLDING, run_held
+from policyengine.shell.interpret.latent import evaluated
 from policyengine.shell.interpret.machine import MAX_TEXT, Machine, Variable
 from policyengine.shell.interpret.parameters import referred, variable_values
 from policyengine.shell.interpret.words import expand, expand_one
@@ -45,6 +46,8 @@ def set_variable(machine: Machine, name: str, value: Value, attributes: str, spa
     if target != name:
         set_variable(machine, target, value, "", span)
         return
+    if "i" in attributes:
+        evaluated(machine, value)
     for letter, change in _CASES.items():
         if letter in attributes:
             value = value._replace(text=change(value.text))
@@ -94,6 +97,7 @@ def _set_array(machine: Machine, node: Assignment, old: Variable | None, attribu
 def _set_element(machine: Machine, node: Assignment, old: Variable | None, value: Value, attributes: str) -> None:
     assert node.subscript is not None
     key = expand_one(machine, node.subscript)
+    evaluated(machine, key)
     items = dict(old.items or {}) if old is not None and len(old.items or ()) < MAX_ELEMENTS else {}
     items[key.text if key.exact else "@"] = value
     machine.put(node.name, Variable((), attributes, items))

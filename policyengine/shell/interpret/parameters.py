@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from policyengine.effects import CLEAN, Taint, Taints
 from policyengine.shell.interpret.globs import computable, replaced, without_prefix, without_suffix
+from policyengine.shell.interpret.latent import evaluated, expanded, named
 from policyengine.shell.interpret.machine import MAX_TEXT, Machine, Variable
 from policyengine.shell.nodes import Parameter, Word
 from policyengine.shell.values import UNKNOWN, Value
@@ -165,6 +166,8 @@ def _elements(machine: Machine, name: str, subscript: Word) -> tuple[Value, ...]
     from policyengine.shell.interpret.words import expand_one  # noqa: PLC0415  words expands parameters: one of the two is late
 
     key = expand_one(machine, subscript)
+    if key.text not in ("@", "*"):
+        evaluated(machine, key)
     variable = machine.variable(name)
     if variable is None:
         return (_MANY,) if name in _BASH_ARRAYS or machine.situation.env is None else ()
@@ -193,6 +196,8 @@ def _indirect(machine: Machine, part: Parameter) -> tuple[Value, ...]:
     if part.op in ("*", "@") or _subscript(part) in ("@", "*"):
         return (_MANY,)  # names or subscripts, which are data
     names = base_values(machine, part)
+    for name in names:
+        named(machine, name)
     if len(names) != 1 or not names[0].exact:
         return (UNKNOWN,)
     plain = Parameter(names[0].text, "", None, part.op, part.arguments, part.start, part.end)
@@ -210,6 +215,9 @@ def _operated(machine: Machine, part: Parameter, values: tuple[Value, ...]) -> t
     if operator in ("-", "=", "+", "?") and (part.op != ":" or operator):
         return _defaulted(machine, part, values, operator)
     arguments = _operands(machine, part)
+    if part.op == "@" and arguments and arguments[0].text == "P":
+        for value in values:
+            expanded(machine, value)
     transform = _TRANSFORMS.get(part.op)
     if part.op == ":" and _is_list(part):
         return _slice(values, arguments)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from policyengine.effects import Connect, Exhaust, FileRead, FileWrite, Taint, Taints, Transfer, Where
+from policyengine.effects import Connect, Exhaust, FileRead, FileWrite, Taint, Taints, Transfer, Where, WrittenFile
 from policyengine.records import NamedTuple
 from policyengine.shell.interpret.machine import NOTHING, OUTER_INPUT, Machine, Sink, Stream, Target, Variable
 from policyengine.shell.interpret.secrets import is_secret
@@ -181,7 +181,10 @@ def _number(machine: Machine, fd: str) -> int:
 def _attach(machine: Machine, fd: str, stream: Stream, wiring: Wiring) -> Wiring:
     if fd == "0":
         return wiring._replace(stdin=stream)
-    machine.descriptors = {**machine.descriptors, _number(machine, fd): stream}
+    number = _number(machine, fd)
+    machine.descriptors = {**machine.descriptors, number: stream}
+    path = f"/dev/fd/{number}"
+    machine.files[path] = (WrittenFile(path, stream.text, stream.taint),)
     return wiring
 
 

@@ -12,6 +12,7 @@ from policyengine.effects import Exhaust
 from policyengine.shell.interpret.arithmetic import arithmetic
 from policyengine.shell.interpret.commands import simple
 from policyengine.shell.interpret.joining import before, branches, join, loop, nothing
+from policyengine.shell.interpret.latent import evaluated, named
 from policyengine.shell.interpret.machine import (
     MAX_PASSES,
     OUTER_INPUT,
@@ -38,6 +39,7 @@ from policyengine.shell.nodes import (
     If,
     Pipeline,
     Redirect,
+    Script,
     Select,
     SimpleCommand,
     Statement,
@@ -50,6 +52,7 @@ from policyengine.shell.values import UNKNOWN, Value
 
 MAX_ITEMS = 32  # words of a `for` whose values are looked at one by one
 _ENDLESS = frozenset({":", "true"})
+_COMPARING = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})  # what stands beside them is an expression
 
 
 def body(machine: Machine, statements: Sequence[Statement]) -> None:
@@ -132,7 +135,8 @@ def _coprocess(machine: Machine, node: Coprocess) -> None:
     machine.asynchronous -= 1
     reading, writing = machine.next_descriptor, machine.next_descriptor - 1
     machine.next_descriptor -= 2
-    target = Target("peer", peer=out.peer) if out.peer is not None else Target("null")
+    body_of_it = Script((node.body,), node.start, node.end)
+    target = Target("peer", peer=out.peer) if out.peer is not None else Target("command", body=body_of_it)
     machine.descriptors = {**machine.descriptors, reading: out, writing: target}
     machine.put(node.name, Variable((), "", {"0": Value(str(reading)), "1": Value(str(writing))}))
 
@@ -241,8 +245,13 @@ def _arithmetic_for(machine: Machine, node: ArithmeticFor) -> None:
 # ---------------------------------------------------------------------------------------------- conditions, definitions
 def _condition(machine: Machine, node: Condition) -> None:
     def run() -> None:
-        for word in node.words:
-            expand_one(machine, word)
+        values = [expand_one(machine, word) for word in node.words]
+        if not _COMPARING.isdisjoint(node.operators):
+            for value in values:
+                evaluated(machine, value)
+        elif "-v" in node.operators:
+            for value in values:
+                named(machine, value)
 
     _in_redirects(machine, node.redirects, run)
 

@@ -7,6 +7,7 @@ from policyengine.patterns import lazily
 from policyengine.shell.interpret.arithmetic import arithmetic
 from policyengine.shell.interpret.assignments import ACTIVE, assign, set_variable
 from policyengine.shell.interpret.builtins.call import Call, flags, operands
+from policyengine.shell.interpret.latent import named
 from policyengine.shell.interpret.machine import Machine, Stream, Variable
 from policyengine.shell.interpret.parameters import variable_values
 from policyengine.shell.interpret.redirects import place_of
@@ -94,6 +95,7 @@ def _declare(machine: Machine, value: Value, word: Word | None, letters: str, *,
         return
     found = _ASSIGNED.match(value.text)
     name = found[1] if found else value.text
+    named(machine, value._replace(text=value.text.partition("=")[0]))
     if not _NAME.match(name) or (found is None and not value.exact):
         return
     if hides and machine.local is not None:
@@ -134,6 +136,7 @@ def _export_functions(machine: Machine, call: Call) -> None:
 def unset(machine: Machine, call: Call) -> None:
     """Remove variables, or functions with `-f`."""
     for value in operands(call):
+        named(machine, value)
         name = value.text.partition("[")[0]
         if "f" in flags(call) or (machine.cells.get(name + "()") is not None and machine.variable(name) is None):
             machine.put(name + "()", None)
@@ -200,6 +203,13 @@ def getopts(machine: Machine, call: Call) -> None:
     """The option found and its argument depend on the positional parameters."""
     for name in ([call.arguments[1].text] if len(call.arguments) > 1 else []) + ["OPTARG", "OPTIND"]:
         machine.put(name, Variable((UNKNOWN,)))
+
+
+def test(machine: Machine, call: Call) -> None:
+    """`test` and `[` look; of the variable that `-v` names they evaluate the subscript."""
+    if any(value.text in ("-v", "-R") for value in call.arguments):
+        for value in call.arguments:
+            named(machine, value)
 
 
 def nothing(machine: Machine, call: Call) -> None:

@@ -8,6 +8,7 @@ from policyengine.effects import CLEAN, Taint, Taints
 from policyengine.patterns import lazily
 from policyengine.shell.interpret.assignments import set_variable
 from policyengine.shell.interpret.builtins.call import Call, flags, operands
+from policyengine.shell.interpret.latent import named
 from policyengine.shell.interpret.machine import MAX_TEXT, Machine, Stream, Variable
 from policyengine.shell.values import UNKNOWN, Value
 
@@ -74,6 +75,7 @@ def printf(machine: Machine, call: Call) -> None:
     arguments = call.arguments
     target = None
     if len(arguments) > 1 and arguments[0].text == "-v":
+        named(machine, arguments[1])
         target, arguments = arguments[1].text, arguments[2:]
     elif arguments and arguments[0].text == "--":
         arguments = arguments[1:]
@@ -155,6 +157,8 @@ def _number(whole: str, value: str) -> str | None:
 def read(machine: Machine, call: Call) -> None:
     """Read a line into variables: known where standard input is, with the taint of what it reads."""
     names = _names(call)
+    for value in call.arguments:
+        named(machine, value)
     array = _option_value(call, "a")
     stdin = machine.stdin
     if stdin.text is None or "N" in flags(call) or "d" in flags(call):

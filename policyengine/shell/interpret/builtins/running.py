@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from policyengine.effects import Cause, Connect, EvaluateCode, FileRead
 from policyengine.shell.interpret.builtins.call import Call, flags, operands
+from policyengine.shell.interpret.builtins.output import mapfile as read_lines
 from policyengine.shell.interpret.evaluate import shell_text, source_file
 from policyengine.shell.interpret.machine import Machine, Stream, Target, Variable
 from policyengine.shell.interpret.redirects import STANDARD_INPUT, is_standard, place_of
@@ -109,6 +110,15 @@ def trap(machine: Machine, call: Call) -> None:
     if len(given) < 2 or given[0].text in ("-", ""):
         return
     evaluate_words(machine, Call("trap", given[:1], call.span))
+
+
+def mapfile(machine: Machine, call: Call) -> None:
+    """`mapfile -C CODE`: the code runs with a number and a line behind it each time some lines were read."""
+    arguments = call.arguments
+    for at, value in enumerate(arguments[:-1]):
+        if value.text[:1] == "-" and value.text.endswith("C"):
+            evaluate_words(machine, Call(call.name, [arguments[at + 1], Value("", exact=False)], call.span))
+    read_lines(machine, call)
 
 
 def bind(machine: Machine, call: Call) -> None:
