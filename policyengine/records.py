@@ -11,7 +11,7 @@ from collections import namedtuple
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, dataclass_transform
 
-__all__ = ["NamedTuple", "Record", "replace"]
+__all__ = ["NamedTuple", "Record", "named_tuple", "replace"]
 
 try:
     from _collections import _tuplegetter  # type: ignore[import-not-found]  # as `collections` does, with its fallback
@@ -77,6 +77,11 @@ class _Tuple(tuple[Any, ...], metaclass=_TupleType):
 
     def __getnewargs__(self) -> tuple[Any, ...]:
         return tuple(self)
+
+
+def named_tuple(name: str, namespace: dict[str, Any]) -> Any:
+    """Make a named tuple of a class body that has been run."""
+    return _TupleType(name, (_Tuple,), namespace)
 
 
 if TYPE_CHECKING:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import TypeVar, dataclass_transform
+
+from policyengine.records import named_tuple
 
 Node = TypeVar("Node")
 
@@ -15,5 +16,5 @@ def node(cls: type[Node]) -> type[Node]:
     To a type checker it is a frozen dataclass: recursive tuples it would compare field by field, without end.
     """
     own = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}
-    base = namedtuple(cls.__name__, cls.__annotations__)  # type: ignore[misc]
-    return type(cls.__name__, (base,), own | {"__slots__": ()})
+    made: type[Node] = named_tuple(cls.__name__, own)
+    return made
