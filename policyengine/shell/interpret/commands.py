@@ -38,6 +38,7 @@ MAX_COMBINATIONS = 2 * MAX_CHOICES  # of the choices of several variables that a
 MAX_CALLS = 12  # nested calls of functions
 
 # Directories whose files are the programs of that name (hier(7), XDG, virtual environments, node_modules/.bin).
+MAX_WRAPPED = 6  # arguments of an undescribed program among which a command is looked for
 _PROGRAM_PLACES = ("/bin", "/sbin", "/.bin", "/Scripts", "/libexec", "/shims")
 _WELL_KNOWN = (
     "rm", "sh", "bash", "cat", "curl", "wget", "nc", "python3", "python", "perl", "ruby", "chmod", "dd", "ls", "cp",
@@ -262,8 +263,17 @@ def _undescribed(machine: Machine, name: str, path: str, arguments: Sequence[Val
     """A file that is run is what Execute says; a program that nobody described is Opaque."""
     if not path or (path.rpartition("/")[0].endswith(_PROGRAM_PLACES) and not _in_workspace(machine, path)):
         machine.opaque(Cause.PROGRAM, name, span, name)
+    _wrapped(machine, arguments[:MAX_WRAPPED], arguments, span)
     taint = frozenset().union(*[value.taint for value in arguments])
     machine.emit(Stream(None, machine.stdin.taint | taint | _UNKNOWN_SOURCE))
+
+
+def _wrapped(machine: Machine, first: Sequence[Value], arguments: Sequence[Value], span: Span | None) -> None:
+    """What nobody described may run the command among its arguments (`frob exec . rm -rf x`): that is judged too."""
+    for at, value in enumerate(first):
+        if value.exact and machine.program(base_name(value.text)) is not None:
+            machine.forked(lambda: dispatch(machine, [*arguments[at:]], (), span))  # noqa: B023  called at once
+            return
 
 
 def _in_workspace(machine: Machine, path: str) -> bool:
