@@ -181,7 +181,7 @@ def _disguised(machine: Machine, word: Word, head: Value) -> None:
 
 
 def _disguised_again(machine: Machine, head: Value) -> None:
-    """A wrapper's command word counts as the word that it was written as (`env $'\\x72m' a`)."""
+    r"""A wrapper's command word counts as the word that it was written as (`env $'\\x72m' a`)."""
     if head.span is None or not head.exact:
         return
     written = machine.source[head.span[0] : head.span[1]]

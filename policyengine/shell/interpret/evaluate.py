@@ -51,7 +51,8 @@ class Code(NamedTuple):
 
     def effect(self, machine: Machine, *, read: bool) -> EvaluateCode:
         """The effect of running it."""
-        source = "substitution" if self.source == "argument" and not self.text.exact else self.source
+        whole = not self.text.exact and not self.text.text  # else what is unknown is put into code that is written out
+        source = "substitution" if self.source == "argument" and whole else self.source
         return EvaluateCode(self.language, source, read, self.text.taint, machine.where, self.text.span, self.origin)
 
 
