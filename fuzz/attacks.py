@@ -1,8 +1,8 @@
-"""`python -m fuzz.attacks [--count N] [--seed S]`: harmful commands in disguise, and harmless ones carried the same way.
+"""`python -m fuzz.attacks [--count N] [--seed S]`: harmful commands in disguise, and harmless ones in the same.
 
-An attack is payload × quoting × wrapper × carrier. The law: it is judged at least as strictly as its plain payload, in
-every profile. Its counterweight, without which a guard that denies everything would pass: a harmless payload carried
-the same way is allowed. Every single way is tried on every payload; combinations are drawn by a seed.
+An attack is a payload in a quoting, in wrappers, in carriers. The law: it is judged at least as strictly as its plain
+payload, in every profile. Its counterweight, without which a guard that denies everything would pass: a harmless
+payload carried the same way is allowed. Every single way is tried on every payload; combinations are drawn by a seed.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from itertools import chain, islice
 from random import Random
 from typing import Final, NamedTuple
 
-from fuzz.carriers import CARRIERS, HELD, WRAPPERS
+from fuzz.carriers import CARRIERS, HELD
 from fuzz.payloads import HARMFUL, HARMLESS, OBSCURING, QUOTINGS, Payload, payload
 from fuzz.standing import PROFILES, Standing, standing
+from fuzz.surroundings import WRAPPERS
 
 COUNT: Final = 20_000  # attacks; of twins there are a fifth as many
 _WAYS: Final = {

@@ -133,9 +133,10 @@ QUOTINGS: Final[Mapping[str, Callable[[tuple[str, ...]], str]]] = {
 }  # fmt: skip
 # Those after which a harmless command may be held: they hide what is said, or run what a program printed.
 OBSCURING: Final = frozenset(
-    "double-inside every-escape empty-single empty-double continued ansi locale hex octal unicode ifs braces "
-    "two-variables slice no-parameter no-positional printed backticks lower-case replaced indirect default printf-v read".split()
-)
+    ["double-inside", "every-escape", "empty-single", "empty-double", "continued", "ansi", "locale", "hex", "octal",
+     "unicode", "ifs", "braces", "two-variables", "slice", "no-parameter", "no-positional", "printed", "backticks",
+     "lower-case", "replaced", "indirect", "default", "printf-v", "read"]
+)  # fmt: skip
 
 
 def _fits_braces(words: tuple[str, ...]) -> bool:

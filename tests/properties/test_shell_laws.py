@@ -7,11 +7,12 @@ from functools import cache
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from fuzz.carriers import CARRIERS, WRAPPERS
+from fuzz.carriers import CARRIERS
 from fuzz.choices import Drawn
 from fuzz.grammar import generate
 from fuzz.payloads import OBSCURING, QUOTINGS, payload
 from fuzz.standing import PROFILES, Standing, decided, standing, standing_of
+from fuzz.surroundings import WRAPPERS
 from policyengine.config import source_files
 from policyengine.config.compiler import read_documents
 from policyengine.config.examples import rule_examples
