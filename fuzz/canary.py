@@ -17,11 +17,11 @@ _HEREDOC = re.compile(r"(?<!<)<<-?[ ]?\\?(['\"]?)E\w*\1(?!<)")
 
 def canary_cases() -> list[Case]:
     """Scripts for broken readers: generated and mutated ones, half of them with here-documents and substitutions."""
-    plain = [generated(Seeded(f"canary:{at}")) for at in range(100)]
-    broken = [mutated(Seeded(f"canary mutated:{at}")) for at in range(50)]
-    more = (generated(Seeded(f"canary more:{at}")) for at in range(1500))
+    plain = [generated(Seeded(f"canary:{at}")) for at in range(60)]
+    broken = [mutated(Seeded(f"canary mutated:{at}")) for at in range(30)]
+    more = (generated(Seeded(f"canary more:{at}")) for at in range(300))
     rich = [case for case in more if _HEREDOC.search(case.text) or " $( " in case.text]
-    return plain + broken + rich[:100]
+    return plain + broken + rich[:60]
 
 
 def caught(cases: Sequence[Case], seen: Sequence[Observation]) -> dict[str, int]:

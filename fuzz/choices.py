@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Container, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Protocol
 
 Pair = tuple[str, str]
@@ -21,28 +23,59 @@ class Choices(Protocol):
         ...
 
 
-class Seeded:
-    """Decisions of a pseudo-random generator, recorded in `taken`. Pairs that are not in `seen` are preferred at
-    times.
+class Wanted:
+    """The pairs of productions that were not nested yet.
+
+    Args:
+        pairs: all that can be nested, as (parent, child).
+        passes: what can stand directly in a production that only passes on.
     """
 
-    def __init__(self, seed: str | int, seen: Container[Pair] | None = None) -> None:
+    def __init__(self, pairs: Iterable[Pair], passes: Mapping[str, Iterable[str]]) -> None:
+        self._children: dict[str, set[str]] = {}
+        for parent, child in pairs:
+            self._children.setdefault(parent, set()).add(child)
+        self._passes = passes
+
+    def nested(self, pairs: Iterable[Pair]) -> None:
+        """These need not be nested again."""
+        for parent, child in pairs:
+            self._children.get(parent, set()).discard(child)
+
+    def weight(self, parent: str, name: str) -> int:
+        """How much there is to gain from nesting the production `name` in `parent`; 0 for nothing."""
+        if name in self._passes:
+            return max((self.weight(parent, child) for child in self._passes[name]), default=0)
+        fresh = name in self._children.get(parent, ())
+        return fresh * _FRESH + min(len(self._children.get(name, ())), _MOST)
+
+
+_FRESH = 30
+_MOST = 20
+
+
+class Seeded:
+    """Decisions of a pseudo-random generator, recorded in `taken`; what is `wanted` is mostly preferred."""
+
+    def __init__(self, seed: str | int, wanted: Wanted | None = None) -> None:
         self._random = random.Random(seed).random
-        self._seen = seen
+        self._wanted = wanted
         self.taken: list[int] = []
 
     def below(self, count: int) -> int:
         """A number in `range(count)`."""
         number = int(self._random() * count)
+        if self._wanted is not None and not self.taken:
+            number = count - 1  # the first decision is the script's length: long ones nest most
         self.taken.append(number)
         return number
 
     def pick(self, parent: str, ids: Sequence[str]) -> int:
-        """Any of `ids`, or one time in three one that was not yet nested in `parent`."""
-        if self._seen is not None and self._random() < 1 / 3:
-            fresh = [at for at, name in enumerate(ids) if (parent, name) not in self._seen]
-            if fresh:
-                self.taken.append(fresh[int(self._random() * len(fresh))])
+        """Any of `ids`; nine times in ten by how much there is to gain."""
+        if self._wanted is not None and self._random() < 0.9:
+            totals = list(accumulate(self._wanted.weight(parent, name) for name in ids))
+            if totals[-1]:
+                self.taken.append(bisect_right(totals, int(self._random() * totals[-1])))
                 return self.taken[-1]
         return self.below(len(ids))
 

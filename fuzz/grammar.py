@@ -24,11 +24,11 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from fuzz.choices import Choices, Pair
+from fuzz.choices import Choices, Pair, Wanted
 from fuzz.grammar_commands import COMMANDS, REDIRECTS, SCRIPT
 from fuzz.grammar_words import ARITHMETIC, BODIES, EXPANSIONS, WORDS
 
-BUDGETS = (6, 3, 10, 20)  # productions per script before only the smallest are chosen; one is chosen per script
+BUDGETS = (6, 3, 10, 20, 40)  # productions per script before only the smallest are chosen; one is chosen per script
 MAX_BACKTICKS = 2  # nested backticks; each level doubles the backslashes
 
 
@@ -120,6 +120,15 @@ def allowed_pairs() -> frozenset[Pair]:
         if parent.counted
         for category in _children(parent)
         for child in reach[category]
+    )
+
+
+def wanted() -> Wanted:
+    """All pairs, none of them nested yet."""
+    passing = [production for productions in GRAMMAR.values() for production in productions if not production.counted]
+    return Wanted(
+        allowed_pairs(),
+        {one.id: frozenset().union(*(_reachable(child, frozenset()) for child in _children(one))) for one in passing},
     )
 
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from fuzz.bash import Observation, Sandbox
-from fuzz.choices import Pair, Replayed, Seeded
+from fuzz.choices import Pair, Replayed, Seeded, Wanted
 from fuzz.effects_oracle import judge, started_by
-from fuzz.grammar import Sample, generate
+from fuzz.grammar import Sample, generate, wanted
 from fuzz.minimise import shrink_choices, shrink_text
 from fuzz.mutate import mutate, seeds
 from fuzz.oddities import excused
@@ -61,10 +61,13 @@ class Hunt:
     programs: Programs | None = None
     tally: Tally = field(default_factory=Tally)
     rounds: int = 0
+    wanted: Wanted = field(default_factory=wanted)
 
     def round(self) -> None:
         """One batch: generated scripts and mutated ones."""
-        sources = [Seeded(f"{self.seed}:{self.rounds}:{at}", self.tally.pairs) for at in range(GENERATED + MUTATED)]
+        names = [f"{self.seed}:{self.rounds}:{at}" for at in range(GENERATED + MUTATED)]
+        # Two in three go for pairs that are still wanted, the rest takes every production as likely as any other.
+        sources = [Seeded(name, self.wanted if at % 3 and at < GENERATED else None) for at, name in enumerate(names)]
         cases = [self._generated(source) for source in sources[:GENERATED]]
         cases += [mutated(source) for source in sources[GENERATED:]]
         observations = self.sandbox.observe([case.text for case in cases], self.seed + self.rounds)
@@ -75,6 +78,7 @@ class Hunt:
     def _generated(self, source: Seeded) -> Case:
         sample = generate(source)
         self.tally.pairs.update(sample.pairs)
+        self.wanted.nested(sample.pairs)
         return _case(sample)
 
     def _judge(self, source: Seeded, case: Case, seen: Observation) -> None:

@@ -88,8 +88,13 @@ def _missed(case: Case, runs: tuple[Run, Run], commands: tuple[Reported, ...]) -
 
 
 def _without_coproc(words: tuple[str, ...]) -> tuple[str, ...]:
-    """In substitutions bash 5.2 reads `coproc m1` back as `coproc COPROC m1` and runs `COPROC` with m1 as argument."""
-    return words[1:] if words[0] == "COPROC" and len(words) > 1 else words
+    """In substitutions bash 5.2 reads `coproc m1` back as `coproc COPROC m1` and runs `COPROC` with m1 as argument.
+
+    Once more for each substitution around that one.
+    """
+    while words[0] == "COPROC" and len(words) > 1:
+        words = words[1:]
+    return words
 
 
 def _by_name(commands: tuple[Reported, ...]) -> dict[str | None, tuple[Reported, ...]]:

@@ -242,7 +242,6 @@ class Mode(NamedTuple):
         escapes: the characters that a backslash quotes there; None for all.
         quoted: inside double quotes.
         arithmetic: inside arithmetic, where quotes hide closers, and yet what they hold is expanded [bash 5.2].
-        extglob: extended globs are recognised, whatever the option says (`[[ x == … ]]`).
     """
 
     run: Callable[[str, int], re.Match[str] | None]
@@ -250,7 +249,6 @@ class Mode(NamedTuple):
     escapes: str | None = None
     quoted: bool = False
     arithmetic: bool = False
-    extglob: bool = False
 
 
 _token = re.compile(r"[|&;()<>]|[^ \t\n|&;()<>\0]+|\n").match

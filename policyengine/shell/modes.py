@@ -137,9 +137,9 @@ def _angle_inside(cursor: Cursor, mode: Mode) -> bool | str:
     return cursor.text[cursor.pos - 1]
 
 
-def _extended_glob(cursor: Cursor, mode: Mode) -> bool:
+def _extended_glob(cursor: Cursor, _mode: Mode) -> bool:
     pos = cursor.pos
-    return (cursor.extglob or mode.extglob) and pos > cursor.literal_from and cursor.text[pos - 1] in "?*+@!"
+    return cursor.extglob and pos > cursor.literal_from and cursor.text[pos - 1] in "?*+@!"
 
 
 def _opens(cursor: Cursor, _mode: Mode) -> str:
@@ -175,7 +175,6 @@ _operand_run = re.compile(r"[^}\"'`$\\<>\0]++").match
 _IN_DOUBLE = '$`"\\'
 
 WORD = Mode(_word_run, _IN_WORD)
-PATTERN = Mode(_word_run, _IN_WORD, extglob=True)
 DOUBLE = Mode(re.compile(r'[^"$`\\\0]++').match, _EXPANSIONS, _IN_DOUBLE, quoted=True)
 BODY = Mode(re.compile(r"[^$`\\\0]++").match, _EXPANSIONS, "$`\\", quoted=True)
 # The operands of `${…}`: in double quotes a single quote is a character, except where the operand is a pattern.

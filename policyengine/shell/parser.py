@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from policyengine.shell.lexer import CONTINUED, END, Steps, blanks, new, one_of, plain_text
-from policyengine.shell.modes import ARITHMETIC, EXPRESSION_OF_FOR, PARENTHESISED, PATTERN, REGEX, WORD
+from policyengine.shell.modes import ARITHMETIC, EXPRESSION_OF_FOR, PARENTHESISED, REGEX
 from policyengine.shell.nodes import (
     AndOr,
     ArithmeticCommand,
@@ -441,7 +441,12 @@ class Parser(SimpleCommands):
     def condition_word(self, operator: str) -> Steps[Word]:
         """An operand; the one after `=~` may hold `|`, and blanks in parentheses."""
         if operator != "=~":
-            return (yield from self.word(PATTERN if operator in _MATCHES else WORD))
+            if operator not in _MATCHES:
+                return (yield from self.word())
+            extglob, self.extglob = self.extglob, True  # in substitutions in it too [bash -n]
+            pattern = yield from self.word()
+            self.extglob = extglob
+            return pattern
         start = self.pos
         parts: list[WordPart] = []
         nests = self.soft(REGEX, parts)

@@ -168,7 +168,7 @@ class _Splitter:
         run(parser.word())
         plain = self.text[self.pos : parser.pos]
         self.assigning = self.assigning and plain in _RESERVED
-        if plain.endswith("=") and self.text.startswith("(", parser.pos):
+        if plain.endswith("=") and not self.condition and self.text.startswith("(", parser.pos):
             run(parser.elements())
 
     def flat_word(self) -> None:

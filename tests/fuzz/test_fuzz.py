@@ -66,8 +66,7 @@ def test_broken_readers_are_caught(sandbox: Sandbox) -> None:
 def test_a_short_hunt_finds_nothing(sandbox: Sandbox) -> None:
     hunt = Hunt(sandbox, seed=1)
     hunt.round()
-    hunt.round()
-    assert hunt.tally.scripts >= 300
+    assert hunt.tally.scripts >= 150
     assert hunt.tally.executed > 1000
     assert [(one.finding, one.case.text) for one in hunt.tally.found] == []
 
@@ -91,7 +90,7 @@ def test_nothing_outside_is_reachable(sandbox: Sandbox) -> None:
     assert seen[0].executed == {("m1", "/etc/*", "/root/*", "/bin/bash", "/bin/server"), (":",)}
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=25, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @given(scripts())
 def test_every_generated_script_is_read_and_split_alike(sample: Sample) -> None:
     reading = read(sample.text, sample.extglob)
