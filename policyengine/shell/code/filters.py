@@ -7,6 +7,7 @@ import re
 from policyengine.patterns import lazily
 from policyengine.shell.code.acts import Act, Kind
 from policyengine.shell.code.calls import Language, Rule, reader, unescaped
+from policyengine.shell.paths import base_name
 from policyengine.shell.values import UNKNOWN, Value
 
 MAX_CODE = 64 * 1024
@@ -20,6 +21,9 @@ _PIPED = lazily(
     + _LITERAL
     + r"|(\w+)\s*\|&?\s*getline|\bprintf?\b[^;{}\n|]{0,400}\|&?\s*(\w+)"
 )
+_READ = lazily(r"\bgetline\b[^<;{}\n|]{0,200}<\s*" + _LITERAL)
+_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "python", "python3", "perl", "ruby", "node", "xargs"})
+_CODE = lazily(r"\s-\w*[ceEpr]\b|<")  # it has its code elsewhere
 _REDIRECTED = lazily(r"\bprintf?\b[^;{}\n>]{0,400}(>>?)\s*(?:" + _LITERAL + r"|(\w[\w.]*|\())")
 _LITERALS = lazily(_LITERAL)
 _NETWORK = lazily(r"/inet[46]?/(?:tcp|udp)/[^/\"]*/([^/\"]*)/([^/\"]*)")
@@ -29,9 +33,13 @@ def read_awk(text: str) -> list[Act]:
     """awk: `system()`, pipes to and from commands, output files, and gawk's `/inet`."""
     acts = _read_calls(text)
     if "|" in text:
-        acts += [_piped(found) for found in _PIPED.finditer(text) if not _is_or(text, found)]
+        acts += [act for found in _PIPED.finditer(text) if not _is_or(text, found) for act in _piped(found)]
     if ">" in text:
         acts += [act for found in _REDIRECTED.finditer(text) for act in _redirected(found)]
+    if "<" in text:
+        acts += [
+            Act(Kind.READ, unescaped(found[1]), start=found.start(), end=found.end()) for found in _READ.finditer(text)
+        ]
     for found in _NETWORK.finditer(text):
         kind = Kind.DRIVEN if "getline" in text else Kind.CONNECT
         acts.append(Act(kind, Value(found[1]), (found[2],), start=found.start(), end=found.end()))
@@ -42,12 +50,16 @@ def _is_or(text: str, found: re.Match[str]) -> bool:
     return "||" in _LITERALS.sub('""', found[0]) or text[found.start() - 1 : found.start()] == "|"
 
 
-def _piped(found: re.Match[str]) -> Act:
+def _piped(found: re.Match[str]) -> list[Act]:
     command = found[1] or found[2]
     if command is not None and command.startswith("/inet"):
-        return Act(Kind.READ, Value("/dev/null"))
+        return [Act(Kind.READ, Value("/dev/null"))]
     value = unescaped(command) if command is not None else UNKNOWN
-    return Act(Kind.SHELL, value, start=found.start(), end=found.end())
+    act = Act(Kind.SHELL, value, start=found.start(), end=found.end())
+    words = value.text.split() or [""]
+    if found[2] is not None and base_name(words[0]) in _SHELLS and not _CODE.search(value.text):
+        return [act, act._replace(value=UNKNOWN)]  # what is printed into a shell is what runs
+    return [act]
 
 
 def _redirected(found: re.Match[str]) -> list[Act]:
@@ -139,11 +151,38 @@ _RUNS = lazily(
 )
 
 
+# Shell commands and files of `sqlite3` and `psql` (sqlite3(1) dot commands; psql(1) meta-commands).
+_SHELLED = lazily(
+    r"(?:^|\n)[ \t]*(?:\.(?:shell|system|sh|sy)\s+|\\!\s*|"
+    r"\.(?:output|once|excel|import)\s+['\"]?\||\\[goE]\s+\|)([^\n]*)"
+)
+_OUTPUT = lazily(r"(?:^|\n)[ \t]*(?:\.(?:output|once|log|backup|save|clone)|\\[goE])\s+['\"]?([^\s'\"|-][^\s'\"]*)")
+_INPUT = lazily(
+    r"(?:^|\n)[ \t]*(?:\.(?:read|import|open|restore)|\\ir?)\s+['\"]?([^\s'\"|-][^\s'\"]*)"
+    r"|\bATTACH\s+(?:DATABASE\s+)?'([^']+)'|\breadfile\s*\(\s*'([^']+)'",
+    re.IGNORECASE,
+)
+_WRITEFILE = lazily(
+    r"\bwritefile\s*\(\s*'([^']+)'|\bINTO\s+(?:OUT|DUMP)FILE\s+'([^']+)'|\bVACUUM\s+INTO\s+'([^']+)'", re.IGNORECASE
+)
+
+
+def _around_sql(text: str) -> list[Act]:
+    """What a client does for a statement or command besides asking the database: programs and files."""
+    acts: list[Act] = []
+    for kind, pattern in ((Kind.SHELL, _SHELLED), (Kind.WRITE, _OUTPUT), (Kind.READ, _INPUT), (Kind.WRITE, _WRITEFILE)):
+        for found in pattern.finditer(text):
+            value = next((group for group in found.groups() if group), "")
+            value = value.rstrip("'\"") if kind is Kind.SHELL else value
+            acts.append(Act(kind, Value(value) if value else UNKNOWN, start=found.start(), end=found.end()))
+    return acts
+
+
 def read_sql(text: str) -> list[Act]:
     """SQL by statements: destroying (DROP, TRUNCATE, DELETE or UPDATE without WHERE), administering, writing."""
     if len(text) > MAX_CODE:
         return [Act(Kind.OPAQUE, UNKNOWN, ("statements too long to be read",))]
-    acts: list[Act] = []
+    acts = _around_sql(text)
     for statement in _COMMENT.sub(" ", text).split(";"):
         words = statement.strip()
         if _RUNS.search(words):

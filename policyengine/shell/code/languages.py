@@ -152,49 +152,6 @@ R = Language(
     interpolating="",
 )
 
-TCL = Language(
-    {r"\bexec ": _SHELL, r"\bfile delete ": _DELETE, r"\bsocket ": _CONNECT, r"\beval ": _DYNAMIC}, interpolating=""
-)
-
-_EDITOR = Language(
-    {
-        r"\bhost |\bshell |:sh\b": Rule(Kind.OPAQUE, ("starts a shell",)),
-        r"\bsystem(?:list)?\s*\(": Rule(Kind.SHELL),
-        r"\bos\.(?:system|execute|popen)\s*\(": Rule(Kind.SHELL),
-    },
-    interpolating="",
-)
-_read_calls = reader(_EDITOR)
-# `:!CMD`, `:r !CMD`, `:w !CMD`, `:%!CMD`, `:terminal CMD` (various.txt); gdb's and lldb's `shell CMD` and `!CMD`.
-_LINE = (
-    r"(?:^|[\n+:|])[ \t]*(?:silent!? +|exec(?:ute)? +[\"'])?(?:[%.$\d,]{0,20}|r(?:ead)? +|w(?:rite)? +)"
-    r"(?:!|term(?:inal)? +|shell +)"
-    r"(?P<command>[^\n]{0,4000})"
-)
-
-
-def read_editor(text: str) -> list[Act]:
-    """Command lines of editors and debuggers: what they hand to a shell, to the end of the line."""
-    lines = list(re.finditer(_LINE, text[:MAX_CODE]))
-    acts = [
-        Act(Kind.SHELL, Value(found["command"]), start=found.start("command"), end=found.end())
-        if found["command"].strip()
-        else Act(Kind.OPAQUE, more=("starts a shell",), start=found.start(), end=found.end())
-        for found in lines
-    ]
-    return acts + _read_calls(re.sub(_LINE, "", text) if lines else text)
-
-
-_read_perl = reader(PERL)
-
-
-def read_perl(text: str) -> list[Act]:
-    """Perl; a connection whose handle becomes a standard stream is driven by its peer."""
-    acts = _read_perl(text)
-    if ("STDIN" in text or "fdopen" in text) and any(act.kind is Kind.CONNECT for act in acts):
-        acts += [act._replace(kind=Kind.DRIVEN) for act in acts if act.kind is Kind.CONNECT]
-    return acts
-
 
 def driven_by_peer(read: Language) -> Callable[[str], list[Act]]:
     """A reader for languages in which a program started beside an open connection is driven by it."""
@@ -210,6 +167,72 @@ def driven_by_peer(read: Language) -> Callable[[str], list[Act]]:
     return with_peer
 
 
+TCL = Language({r"\bfile delete ": _DELETE, r"\bsocket ": _CONNECT, r"\beval ": _DYNAMIC}, interpolating="")
+_read_tcl_calls = driven_by_peer(TCL)
+# `exec CMD`, expect's `spawn CMD`: words much as in a shell, up to the end of the command (Tcl(n), expect(1)).
+_TCL_COMMAND = r"(?:^|[\n;\[{])[ \t]*(?:exec|spawn)[ \t]+(?:-\w+[ \t]+)*(?P<command>[^\n;\]}]{1,4000})"
+
+
+def read_tcl(text: str) -> list[Act]:
+    """Tcl and expect: what they start, delete and connect to."""
+    starts = [
+        Act(Kind.SHELL, Value(found["command"]), start=found.start("command"), end=found.end())
+        for found in re.finditer(_TCL_COMMAND, text[:MAX_CODE])
+    ]
+    return starts + _read_tcl_calls(text)
+
+
+_EDITOR = Language(
+    {
+        r"\bhost |\bshell |(?:^|[:|\n])[ \t]*sh(?:ell)?\b(?!\w)": Rule(Kind.OPAQUE, ("starts a shell",)),
+        r"\bsystem(?:list)?\s*\(": Rule(Kind.SHELL),
+        r"\bos\.(?:system|execute|popen)\s*\(": Rule(Kind.SHELL),
+    },
+    interpolating="",
+)
+_read_calls = reader(_EDITOR)
+# `:!CMD`, `:r !CMD`, `:w !CMD`, `:%!CMD`, `:terminal CMD` (various.txt); gdb's and lldb's `shell CMD` and `!CMD`.
+_LINE = (
+    r"(?:^|[\n+:|])[ \t]*(?:silent!? +|exec(?:ute)? +[\"'])?(?:[%.$\d,]{0,20}|r(?:ead)? +|w(?:rite)? +)"
+    r"(?:!|term(?:inal)? +|shell +)"
+    r"(?P<command>[^\n]{0,4000})"
+)
+
+
+# `:w FILE`, `:1,$w >> FILE`, `:saveas FILE` (editing.txt); ed's `w FILE` and `W FILE`, which appends (ed(1)).
+_WRITTEN = (
+    r"(?:^|[\n:|])[ \t]*[%.$\d,']{0,20}(?:w(?:rite)?!?|(?P<more>W)|sav(?:eas)?!?|up(?:date)?!?)"
+    r"[ \t]+(?:>>[ \t]*)?(?P<file>[^\s|!>][^\s|]*)"
+)
+
+
+def read_editor(text: str) -> list[Act]:
+    """Command lines of editors and debuggers: what they hand to a shell, to the end of the line."""
+    lines = list(re.finditer(_LINE, text[:MAX_CODE]))
+    acts = [
+        Act(Kind.SHELL, Value(found["command"]), start=found.start("command"), end=found.end())
+        if found["command"].strip()
+        else Act(Kind.OPAQUE, more=("starts a shell",), start=found.start(), end=found.end())
+        for found in lines
+    ]
+    files = [
+        Act(Kind.APPEND if found["more"] else Kind.WRITE, Value(found["file"]), start=found.start(), end=found.end())
+        for found in re.finditer(_WRITTEN, text[:MAX_CODE])
+    ]
+    return acts + files + _read_calls(re.sub(_LINE, "", text) if lines else text)
+
+
+_read_perl = reader(PERL)
+
+
+def read_perl(text: str) -> list[Act]:
+    """Perl; a connection whose handle becomes a standard stream is driven by its peer."""
+    acts = _read_perl(text)
+    if ("STDIN" in text or "fdopen" in text) and any(act.kind is Kind.CONNECT for act in acts):
+        acts += [act._replace(kind=Kind.DRIVEN) for act in acts if act.kind is Kind.CONNECT]
+    return acts
+
+
 READERS: dict[str, Callable[[str], list[Act]]] = {
     "perl": read_perl,
     "ruby": driven_by_peer(RUBY),
@@ -219,7 +242,7 @@ READERS: dict[str, Callable[[str], list[Act]]] = {
     "lua": driven_by_peer(LUA),
     "osascript": reader(APPLESCRIPT),
     "r": reader(R),
-    "tcl": driven_by_peer(TCL),
+    "tcl": read_tcl,
     "vim": read_editor,
     "gdb": read_editor,
     "ex": read_editor,

@@ -16,8 +16,18 @@ def _read_python(text: str) -> list[Act]:
     return read_python(text)
 
 
+def _read_pdb(text: str) -> list[Act]:
+    """The debugger's commands: statements behind `!`, and lines that are none of its own commands."""
+    acts: list[Act] = []
+    for line in text.replace(";;", "\n").splitlines():
+        found = _read_python(line.strip().removeprefix("!").strip())
+        acts += [act._replace(start=0, end=0) for act in found if not act.kind.opaque or act.value.text]
+    return acts
+
+
 ALL: dict[str, Callable[[str], list[Act]]] = {
     "python": _read_python,
+    "pdb": _read_pdb,
     "awk": read_awk,
     "sed": read_sed,
     "sql": read_sql,

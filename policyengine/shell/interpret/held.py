@@ -12,7 +12,8 @@ from policyengine.shell.values import Value
 _COMMANDS = frozenset({
     "PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR",
     "SYSTEMD_EDITOR", "GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "SSH_ASKPASS", "GIT_PROXY_COMMAND",
-    "PROMPT_COMMAND", "LESSOPEN", "LESSCLOSE", "BROWSER", "FZF_DEFAULT_COMMAND",
+    "PROMPT_COMMAND", "LESSOPEN", "LESSCLOSE", "BROWSER", "FZF_DEFAULT_COMMAND", "RSYNC_RSH", "CC", "CXX", "CPP", "LD",
+    "RUSTC_WRAPPER", "CVS_RSH", "SVN_SSH",
 })  # fmt: skip
 _PROMPTS = frozenset({"PS0", "PS1", "PS2", "PS4"})  # expanded as in double quotes (bash manual 6.9)
 _FILES = frozenset({"BASH_ENV", "ENV"})  # read before anything else (bash manual 6.2)
