@@ -26,6 +26,7 @@ from policyengine.effects import (
     Where,
 )
 from policyengine.model import ANONYMOUS, Outcome, Principal, Request, Resource, ResourceKind, Severity, freeze_object
+from policyengine.policies.ruleset.ruleset import MAX_FINDINGS
 from policyengine.state import START
 from tests.policies.rulesets import found, judged, only, profile, request, request_rule, rule, ruleset
 
@@ -205,6 +206,29 @@ def test_the_profile_answers_where_no_rule_does() -> None:
 def test_the_strictest_of_profile_and_rules_counts() -> None:
     rules = ruleset(rule(outcome="allow"), using=profile(file_read="deny"))
     assert judged(rules, READ).outcome is Outcome.DENY
+
+
+@pytest.mark.parametrize(
+    ("keys", "rules"),
+    [
+        ({"outcome": "ask"}, ["test.rule"]),
+        ({"outcome": "deny"}, ["test.rule"]),
+        ({"outcome": "allow"}, ["test.rule", "profile.file.read"]),
+        ({"outcome": "deny", "shadow": True}, ["test.rule", "profile.file.read"]),
+        ({"where": {"path": "/elsewhere"}}, ["profile.file.read"]),
+    ],
+)
+def test_the_profile_repeats_no_rule(keys: dict[str, Any], rules: list[str]) -> None:
+    assert found(ruleset(rule(**keys), using=profile(file_read="ask")), READ) == rules
+
+
+def test_what_one_rule_finds_too_often_is_counted() -> None:
+    effects = [FileRead(f"/f{number}", span=(number, number + 1)) for number in range(MAX_FINDINGS + 5)]
+    findings = judged(ruleset(rule(), using=profile(file_read="ask")), *effects).findings
+    assert len(findings) == MAX_FINDINGS + 1
+    assert (findings[-1].rule, findings[-1].outcome, findings[-1].effect) == ("test.rule", Outcome.ASK, None)
+    assert findings[-1].message.endswith("(5 more places)")
+    assert len(judged(ruleset(rule()), *effects[:MAX_FINDINGS]).findings) == MAX_FINDINGS
 
 
 def test_a_shadow_rule_is_found_and_not_enforced() -> None:

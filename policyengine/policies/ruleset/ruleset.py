@@ -12,6 +12,7 @@ from policyengine.policies.ruleset.sight import Sight, Zones
 from policyengine.records import NamedTuple
 from policyengine.state import RunState
 
+MAX_FINDINGS = 200  # of one rule about one call; what is over is counted in one more
 REQUESTS = "request"  # under which rules over requests stand beside the kinds of effects
 SEVERITIES: Mapping[Outcome, Severity] = {
     Outcome.ALLOW: Severity.INFO,
@@ -48,16 +49,20 @@ class RuleSet:
         self._indexes: dict[type[Effect], tuple[Index, Rule | None]] = {}
 
     def evaluate(self, request: Request, facts: Facts, state: RunState) -> Verdict:
-        """Judge each effect, and the request itself."""
+        """Judge each effect, and the request itself.
+
+        The profile's own answer about an effect is left out where a rule that is enforced says at least as much.
+        """
         sight = Sight(self._ready_zones, request.context, facts.effects)
-        findings: list[Finding] = []
+        found: list[tuple[Rule, Effect]] = []
         for effect in facts.effects:
             index, default = self._indexes.get(type(effect)) or self._index(type(effect))
             matching = index.matching(effect, sight)
-            if default is not None:
+            if default is not None and not _says(matching, default.outcome):
                 matching.append(default)
             if matching:
-                findings += [rule.finding(effect, effect.span) for rule in matching]
+                found += [(rule, effect) for rule in matching]
+        findings = _findings(found) if found else []
         findings += [rule.finding(None, None) for rule in self._ready_requests().matching(request)]
         return _verdict(self.name, findings)
 
@@ -90,6 +95,31 @@ class RuleSet:
     def _ready_requests(self) -> RequestIndex:
         self._requests = self._requests or RequestIndex(self._rules(REQUESTS))
         return self._requests
+
+
+def _says(rules: list[Rule], outcome: Outcome) -> bool:
+    for rule in rules:  # noqa: SIM110  `any` with a generator costs twice as much
+        if rule.outcome >= outcome and not rule.shadow:
+            return True
+    return False
+
+
+def _findings(found: list[tuple[Rule, Effect]]) -> list[Finding]:
+    """Each rule's findings up to `MAX_FINDINGS`. One about no effect counts the others: no grant for an effect fits."""
+    if len(found) <= MAX_FINDINGS:
+        return [rule.finding(effect, effect.span) for rule, effect in found]
+    findings: list[Finding] = []
+    counts: dict[str, int] = {}
+    for rule, effect in found:
+        count = counts[rule.id] = counts.get(rule.id, 0) + 1
+        if count <= MAX_FINDINGS:
+            findings.append(rule.finding(effect, effect.span))
+    rules = {rule.id: rule for rule, _ in found}
+    for name, count in counts.items():
+        if count > MAX_FINDINGS:
+            more = f"{rules[name].message} ({count - MAX_FINDINGS} more places)"
+            findings.append(rules[name]._replace(message=more).finding(None, None))
+    return findings
 
 
 def _verdict(name: str, findings: list[Finding]) -> Verdict:
