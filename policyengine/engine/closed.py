@@ -48,7 +48,7 @@ def unreadable(effects: Iterable[Opaque]) -> Verdict:
         Finding(
             rule=f"engine.opaque-{effect.cause}",
             code=f"engine.opaque-{effect.cause}",
-            message=_CAUSES[effect.cause],
+            message=_CAUSES[effect.cause] + (f" {effect.detail[:1].upper()}{effect.detail[1:]}." if effect.detail else ""),
             outcome=Outcome.DENY,
             severity=Severity.HIGH,
             span=effect.span,
