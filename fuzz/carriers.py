@@ -104,7 +104,7 @@ CARRIERS: Final[Mapping[str, Way]] = {
         f"printf %s {q(one.text)} > {stem(one)}.txt; mv {stem(one)}.txt {stem(one)}.sh; sh {stem(one)}.sh"
     ),
     "file.appended": lambda one: (
-        f"printf %s {q(one.text[:2])} > {stem(one)}.sh; printf %s {q(one.text[2:])} >> {stem(one)}.sh; sh {stem(one)}.sh"
+        f"echo true > {stem(one)}.sh; printf %s {q(one.text)} >> {stem(one)}.sh; sh {stem(one)}.sh"
     ),
     "file.piped": lambda one: f"printf %s {q(one.text)} > {stem(one)}.sh; cat {stem(one)}.sh | sh",
     "file.python": lambda one: (

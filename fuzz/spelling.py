@@ -24,12 +24,13 @@ def tail(one: Payload) -> str:
 
 def inline(one: Payload) -> str:
     """The payload as one command between operators."""
-    return f"{{ {one.text}\n}}" if set(";\n#&|") & set(one.text) else one.text
+    return f"{{ {one.text}\n}}" if set(";\n#&|<>") & set(one.text) else one.text
 
 
 def body(one: Payload) -> str:
     """The payload where something on its line would end it: a comment and a here-document end with theirs."""
-    return f"{one.text}\n" if set("\n#") & set(one.text) else one.text
+    text = f" {one.text}" if one.text.startswith("(") else one.text  # else it begins arithmetic
+    return f"{text}\n" if set("\n#") & set(text) else text
 
 
 def argument(one: Payload) -> str:
@@ -117,6 +118,11 @@ def is_plain(one: Payload) -> bool:
 def one_line(one: Payload, text: str) -> str:
     """`text` if the payload is a single line, else nothing."""
     return "" if "\n" in one.text else text
+
+
+def holeless(one: Payload, text: str) -> str:
+    """`text` if the payload does not hold what find and xargs replace, else nothing."""
+    return "" if "{}" in one.text else text
 
 
 def without(letters: str, one: Payload, text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from fuzz.spelling import Way, argument, body, end, inline, one_line, q, tail
+from fuzz.spelling import Way, argument, body, end, holeless, inline, one_line, q, tail
 
 # Around a command; what a wrapper needs of its surroundings (a file, a directory) is always there.
 WRAPPERS: Final[Mapping[str, Way]] = {
@@ -40,10 +40,10 @@ WRAPPERS: Final[Mapping[str, Way]] = {
     "xargs.fed": lambda one: f"echo | xargs -r {tail(one)}",
     "xargs.replace": lambda one: f"echo a | xargs -I% {argument(one)}" if "%" not in one.text else "",
     "xargs.shell": lambda one: f"echo a | xargs -n 1 sh -c {q(one.text)}",
-    "find.exec": lambda one: f"find . -maxdepth 0 -exec {argument(one)} \\;",
-    "find.exec-quoted": lambda one: f"find . -maxdepth 0 -exec {argument(one)} ';'",
-    "find.execdir": lambda one: f"find . -maxdepth 0 -type d -execdir {argument(one)} \\;",
-    "find.shell": lambda one: f"find . -maxdepth 0 -exec sh -c {q(one.text)} x {{}} +",
+    "find.exec": lambda one: holeless(one, f"find . -maxdepth 0 -exec {argument(one)} \\;"),
+    "find.exec-quoted": lambda one: holeless(one, f"find . -maxdepth 0 -exec {argument(one)} ';'"),
+    "find.execdir": lambda one: holeless(one, f"find . -maxdepth 0 -type d -execdir {argument(one)} \\;"),
+    "find.shell": lambda one: holeless(one, f"find . -maxdepth 0 -exec sh -c {q(one.text)} x {{}} \\;"),
     "subshell": lambda one: f"( {body(one)} )",
     "group": lambda one: f"{{ {one.text}\n}}",
     "then-true": lambda one: f"{inline(one)}; true",

@@ -58,9 +58,14 @@ def reader(language: Language) -> Callable[[str], list[Act]]:
         if len(text) > MAX_CODE:
             return [Act(Kind.OPAQUE, UNKNOWN, ("code too long to be read",))]
         acts: list[Act] = []
+        known = 0  # up to here the text is that of a shell, which reads it by itself
         for found in compiled().finditer(text):
+            if found.start() < known:
+                continue
             rule = rules[int((found.lastgroup or "c0")[1:])]
-            acts += _act(language, rule, text, found)
+            made = _act(language, rule, text, found)
+            acts += made
+            known = max([known, *(act.end for act in made if act.kind is Kind.SHELL and act.value.exact)])
             if len(acts) > MAX_ACTS:
                 break
         return acts

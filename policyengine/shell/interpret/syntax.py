@@ -6,7 +6,7 @@ from policyengine.effects import Cause
 from policyengine.patterns import lazily
 from policyengine.records import NamedTuple
 from policyengine.shell import read
-from policyengine.shell.nodes import Script
+from policyengine.shell.nodes import Script, Unread, walk
 
 MAX_NESTING = 60  # constructs in constructs of one text
 MAX_NODES = 60_000  # words, parts and commands of one text
@@ -35,7 +35,7 @@ def readings(text: str, shell: str) -> tuple[tuple[Script, Fault | None], ...]:
     if wide[1] is None and not _DIFFERS.search(text):
         return (wide,)
     narrow = tolerant(text, shell)
-    if narrow[1] is not None:
+    if narrow[1] is not None or (wide[1] is None and any(isinstance(node, Unread) for node in walk(narrow[0]))):
         return (wide,)
     return (narrow,) if wide[1] is not None else (wide, narrow)
 
