@@ -48,7 +48,7 @@ def unreadable(effects: Iterable[Opaque]) -> Verdict:
         Finding(
             rule=f"engine.opaque-{effect.cause}",
             code=f"engine.opaque-{effect.cause}",
-            message=_CAUSES[effect.cause] + (f" {effect.detail[:1].upper()}{effect.detail[1:]}." if effect.detail else ""),
+            message=_told(effect),
             outcome=Outcome.DENY,
             severity=Severity.HIGH,
             span=effect.span,
@@ -58,6 +58,11 @@ def unreadable(effects: Iterable[Opaque]) -> Verdict:
         for effect in effects
     )
     return Verdict(policy=ENGINE, outcome=Outcome.DENY, findings=findings)
+
+
+def _told(effect: Opaque) -> str:
+    detail = f" In detail: {effect.detail}." if effect.detail else ""
+    return _CAUSES[effect.cause] + detail
 
 
 def late(policy: Policy) -> Verdict:
