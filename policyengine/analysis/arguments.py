@@ -69,7 +69,9 @@ Handler = Callable[[Analysis, str, Arguments, Given], None]
 
 def handle(analysis: Analysis, arguments: Arguments, given: Given) -> None:
     """Turn the given arguments into effects, working directory first."""
-    order = sorted(arguments, key=lambda name: arguments[name].role != "chdir")
+    order = [name for name, meaning in arguments.items() if name in given or meaning.default is not None]
+    if len(order) > 1:
+        order.sort(key=lambda name: arguments[name].role != "chdir")
     for name in order:
         meaning = arguments[name]
         value = given.get(name)

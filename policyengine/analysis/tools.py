@@ -53,6 +53,9 @@ class Tools:
 
     def find(self, name: str) -> Tool | None:
         """Return a tool's description, exact names before globs; None where nobody described it."""
+        known = self._decoded.get(name)
+        if known is not None:
+            return known
         key = (
             name
             if name in self._source
@@ -61,10 +64,12 @@ class Tools:
         if key is None:
             return None
         compiled = self._source[key]
-        key = compiled.get("=", key)
-        if key not in self._decoded:
-            self._decoded[key] = _tool(key, self._source[key])
-        return self._decoded[key]
+        meant = compiled.get("=", key)
+        if meant not in self._decoded:
+            self._decoded[meant] = _tool(meant, compiled if meant == key else self._source[meant])
+        if key == name:  # not the names that a glob stands for: there is no end to them
+            self._decoded[name] = self._decoded[meant]
+        return self._decoded[meant]
 
 
 def _tool(name: str, compiled: Compiled) -> Tool:

@@ -11,6 +11,8 @@ Span: TypeAlias = tuple[int, int]
 class Where(StrEnum):
     """The machine on which an effect happens."""
 
+    __hash__ = str.__hash__  # an enumeration's own is Python code, and every effect is hashed
+
     HERE = "here"
     CONTAINER = "container"
     REMOTE = "remote"
@@ -18,6 +20,8 @@ class Where(StrEnum):
 
 class Taint(StrEnum):
     """Where data came from, as far as that matters to a rule."""
+
+    __hash__ = str.__hash__
 
     FETCHED = "fetched"  # arrived over the network in this run
     DECODED = "decoded"  # produced by a decoder, so unreadable in the text (base64 -d, xxd -r, openssl, tr …)
@@ -33,6 +37,8 @@ CLEAN: Taints = frozenset()
 
 class Cause(StrEnum):
     """Why something is Opaque. The last three are DENY in every profile: broken or excessive text buys nothing."""
+
+    __hash__ = str.__hash__
 
     PROGRAM = "program"  # nobody described the program or tool
     OPTION = "option"  # the description does not know this option or subcommand
