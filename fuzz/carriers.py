@@ -137,7 +137,7 @@ CARRIERS: Final[Mapping[str, Way]] = {
     "xargs.words": lambda one: worded(one, f"printf '%s\\0' {words(one)} | xargs -0 env"),
     "xargs.rest": lambda one: (
         f"echo {' '.join(one.words[1:])} | xargs {one.words[0]}"
-        if is_plain(one) and len(one.words) > 1 and not one.words[1].startswith("-e")
+        if is_plain(one) and len(one.words) > 1 and not one.words[1].startswith(("-e", "-n", "-E"))
         else ""
     ),
     "parallel": lambda one: one_line(one, f"printf '%s\\n' {q(one.text)} | parallel"),

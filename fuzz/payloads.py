@@ -118,7 +118,7 @@ QUOTINGS: Final[Mapping[str, Callable[[tuple[str, ...]], str]]] = {
     "slice": lambda words: f"c=zz{quoted(words[0])}; " + _first(words, lambda _name: "${c:2}"),
     "default": lambda words: _first(words, lambda name: f"${{nope:-{name}}}"),
     "no-parameter": lambda words: _first(words, lambda name: f"{name[0]}${{nope}}{name[1:]}"),
-    "no-positional": lambda words: _first(words, lambda name: f"{name[0]}${{27}}{name[1:]}"),
+    "no-element": lambda words: _first(words, lambda name: f"{name[0]}${{nope[3]}}{name[1:]}"),
     "ifs": lambda words: "${IFS}".join(map(quoted, words)) if "~" not in "".join(words) else "",
     "braces": lambda words: "{" + ",".join(map(quoted, words)) + "}" if _fits_braces(words) else "",
     "array": lambda words: f"a=({' '.join(map(quoted, words))}); \"${{a[@]}}\"",
@@ -134,7 +134,7 @@ QUOTINGS: Final[Mapping[str, Callable[[tuple[str, ...]], str]]] = {
 # Those after which a harmless command may be held: they hide what is said, or run what a program printed.
 OBSCURING: Final = frozenset(
     ["double-inside", "every-escape", "empty-single", "empty-double", "continued", "ansi", "locale", "hex", "octal",
-     "unicode", "ifs", "braces", "two-variables", "slice", "no-parameter", "no-positional", "printed", "backticks",
+     "unicode", "ifs", "braces", "two-variables", "slice", "no-parameter", "no-element", "printed", "backticks",
      "lower-case", "replaced", "indirect", "default", "printf-v", "read"]
 )  # fmt: skip
 

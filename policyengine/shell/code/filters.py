@@ -43,7 +43,19 @@ def read_awk(text: str) -> list[Act]:
     for found in _NETWORK.finditer(text):
         kind = Kind.DRIVEN if "getline" in text else Kind.CONNECT
         acts.append(Act(kind, Value(found[1]), (found[2],), start=found.start(), end=found.end()))
-    return acts
+    return _outside_shell_text(acts)
+
+
+def _outside_shell_text(acts: list[Act]) -> list[Act]:
+    """Leave out what only looks like awk's inside a text that a shell reads by itself."""
+    kept: list[Act] = []
+    known = 0
+    for act in sorted(acts, key=lambda act: act.start):
+        if act.start >= known or act.kind is Kind.DRIVEN or (kept and act.start == kept[-1].start):
+            kept.append(act)
+        if act.kind is Kind.SHELL and act.value.exact and act.start >= known:
+            known = act.end
+    return kept
 
 
 def _is_or(text: str, found: re.Match[str]) -> bool:

@@ -44,5 +44,5 @@ def _text(machine: Machine, parts: Sequence[WordPart]) -> str | None:
 
 def _is_unset(machine: Machine, part: Parameter) -> bool:
     name = part.name
-    plain = not (part.prefix or part.op or part.subscript or name.isdigit() or name in _SPECIAL)
+    plain = not (part.prefix or part.op or name.isdigit() or name in _SPECIAL)
     return plain and machine.variable(name) is None

@@ -109,6 +109,8 @@ def _declare(machine: Machine, value: Value, word: Word | None, letters: str, *,
                 attributes=letters,
             )
         else:
+            if "n" in letters:  # a reference that is declared again refers elsewhere, and is not followed
+                machine.put(name, Variable(()))
             set_variable(machine, name, text, letters, value.span)
         return
     old = machine.variable(name)
