@@ -97,6 +97,7 @@ def test_a_path_with_an_unknown_end_belongs_to_where_its_beginning_leads(prefix:
         ("/h*/agent/.ssh/id", set(), {"keys", "home"}),
         ("/workspace/*", {"workspace", "cwd"}, {"workspace", "cwd"}),
         ("/workspace/*.p*", {"workspace", "cwd"}, {"workspace", "cwd", "keys"}),
+        ("/workspace/*.id", {"workspace", "cwd"}, {"workspace", "cwd"}),
         ("/workspace/[a-z]*.pem", {"workspace", "cwd"}, {"workspace", "cwd", "keys"}),
         ("/workspace/.e?v", {"workspace", "cwd"}, {"workspace", "cwd", "keys"}),
         ("/workspace/?env", {"workspace", "cwd"}, {"workspace", "cwd"}),

@@ -165,10 +165,14 @@ def may_name(segment: str, name: str) -> bool:
 def points_at(segment: str, name: str) -> bool:
     """Whether a shell's glob names this on purpose: where both are globs, they share letters of their own.
 
-    `a.p*` points at `*.pem`; `*.md` could meet `login.keychain*` only in a name that nobody uses, and does not.
+    `a.p*` points at `*.pem`; `*.md` could meet `login.keychain*` only in a name that nobody uses, and does not. An
+    ending alone points at no name that has more than it: `*.json` is not about `logins.json`.
     """
-    if not may_name(segment, name) or not is_glob(name):
-        return may_name(segment, name)
+    bare = segment[0] in "*?" and "." in segment and not segment.rpartition(".")[0].strip("*?")
+    if not may_name(segment, name) or (bare and name.rpartition(".")[0].strip("*")):
+        return False
+    if not is_glob(name):
+        return True
     loose, letters = loosened(segment), name.replace("*", "")
     return glob_test(name)(loose) or glob_test(loose)(letters) or _runs_into(loose.partition("*")[0], letters, name)
 

@@ -205,4 +205,21 @@ def _below(invocation: Invocation) -> list[Value]:
     tops = tops or list(invocation.reading.operands) or [Value(".")]
     if len(tops) > MAX_REPEATS:
         return [UNKNOWN._replace(many=True)]
-    return [Value(top.text, exact=False, many=True, taint=top.taint, span=top.span) for top in tops]
+    name = _chosen(invocation)
+    if name:
+        return [Value(f"{top.text}/**/{name}", top.exact, False, True, top.taint, top.span) for top in tops]
+    return [
+        Value(top.text + ("/" if top.exact else ""), exact=False, many=True, taint=top.taint, span=top.span)
+        for top in tops
+    ]
+
+
+_OTHERWISE = frozenset({"!", "-not", "-o", "-or", ",", "-iname"})
+
+
+def _chosen(invocation: Invocation) -> str:
+    """The pattern that the names of all that find passes on fit, where there is one."""
+    if any(value.text in _OTHERWISE for value in invocation.arguments):
+        return ""
+    names = [use.value for use in invocation.reading.uses if use.option == "-name"]
+    return names[0].text if len(names) == 1 and names[0].exact else ""
