@@ -5,7 +5,7 @@ from __future__ import annotations
 from policyengine.patterns import lazily
 from policyengine.records import NamedTuple
 
-__all__ = ["Url", "host_name", "split_host", "split_remote", "split_url"]
+__all__ = ["Url", "host_name", "is_remote", "split_host", "split_remote", "split_url"]
 
 _SCHEME = lazily(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _NUMBER = lazily(r"(?:0[xX][0-9A-Fa-f]{1,16}|\d{1,20})\Z")
@@ -51,6 +51,11 @@ def split_remote(text: str) -> tuple[str, str] | None:
     """`[user@]host:path` as host and path, or None for a local path (a slash before the colon makes it so: scp(1))."""
     found = _REMOTE.match(text)
     return (found[1].strip("[]").lower(), text[found.end() :]) if found else None
+
+
+def is_remote(text: str) -> bool:
+    """Whether a source or target of a copy is on another host: `host:path`, or a URL that is no `file:`."""
+    return not text.startswith("file://") if "://" in text else split_remote(text) is not None
 
 
 def host_name(host: str) -> str:

@@ -56,6 +56,8 @@ def simple(machine: Machine, node: SimpleCommand) -> None:
     _once(machine, node)
     if machine.seen:
         _combinations(machine, node, mark)
+    while machine.pipes:  # `>(…)` runs whether or not something is written to it
+        machine.capture(machine.pipes.popitem()[1].body, Stream(None))
     machine.seen = outer
 
 

@@ -10,6 +10,7 @@ from policyengine.shell.interpret.machine import NOTHING, OUTER_INPUT, Machine, 
 from policyengine.shell.interpret.redirects import file_stream, is_standard, place_of
 from policyengine.shell.paths import Place
 from policyengine.shell.programs import Reading, Use
+from policyengine.shell.urls import is_remote
 from policyengine.shell.values import Value
 
 TAINTS: dict[str, Taints] = {
@@ -23,13 +24,17 @@ _COPYING = frozenset({"cp", "mv", "install", "ln", "dd", "rsync", "scp"})
 _NETWORK = frozenset({"url", "host"})
 
 
+def _arrives(use: Use) -> bool:
+    return use.role in _NETWORK or (use.role == "source" and is_remote(use.value.text))
+
+
 def content_of(machine: Machine, name: str, arguments: Sequence[Value], reading: Reading, cwd: Place) -> Stream:
     """The stream that a call prints or writes."""
     inputs = _inputs(machine, reading, cwd)
     taint = frozenset().union(*[stream.taint for stream in inputs])
     if reading.output in TAINTS:
         taint = TAINTS[reading.output] if reading.output != "decoded" else taint | TAINTS["decoded"]
-    if reading.output not in ("generated", "secret") and any(use.role in _NETWORK for use in reading.uses):
+    if reading.output not in ("generated", "secret") and any(_arrives(use) for use in reading.uses):
         taint |= TAINTS["fetched"]
     if name == "rev" or (name == "tr" and sum(len(value.text) > 2 for value in arguments) > 1):
         taint |= TAINTS["decoded"]  # letters exchanged for others

@@ -20,6 +20,7 @@ from policyengine.shell.interpret.machine import Stream
 from policyengine.shell.interpret.redirects import file_stream, is_standard
 from policyengine.shell.paths import Path, Place, base_name
 from policyengine.shell.programs import Use
+from policyengine.shell.urls import is_remote
 from policyengine.shell.values import Value
 
 _FETCHED: Taints = frozenset({Taint.FETCHED})
@@ -86,8 +87,9 @@ def into(invocation: Invocation, use: Use) -> None:
         return
     for source in invocation.reading.uses:
         if source.role in ("read", "move", "link", "source") and source.value.exact:
-            name = base_name(source.value.text)
-            stream = file_stream(invocation.machine, invocation.path(source))
+            remote = source.role == "source" and is_remote(source.value.text)
+            name = base_name(source.value.text.rpartition(":")[2] if remote else source.value.text)
+            stream = invocation.content if remote else file_stream(invocation.machine, invocation.path(source))
             invocation.machine.write_file(f"{path.rstrip('/')}/{name}", stream)
 
 
