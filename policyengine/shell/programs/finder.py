@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterable, Mapping
 
+from policyengine.patterns import lazily
 from policyengine.shell.programs.decoding import Compiled, is_glob
 from policyengine.shell.programs.grammar import Program
 
@@ -15,11 +16,12 @@ class Programs:
     A name may be a glob (`python3.*`); `{"=": name}` says that it is another name of that program.
     """
 
-    __slots__ = ("_decoded", "_globs", "_source")
+    __slots__ = ("_decoded", "_glob", "_globs", "_source")
 
     def __init__(self, source: Mapping[str, Compiled]) -> None:
         self._source = source
         self._globs = glob_names(source)
+        self._glob = lazily("|".join(map(fnmatch.translate, self._globs)) or r"(?!)")  # all of them in one go
         self._decoded: dict[str, Program] = {}  # by described name, so that hostile names cannot make it grow
 
     def find(self, name: str) -> Program | None:
@@ -31,7 +33,9 @@ class Programs:
         return None if key is None else self._decode(key)
 
     def _glob_for(self, name: str) -> str | None:
-        return next((glob for glob in self._globs if fnmatch.fnmatchcase(name, glob)), None)
+        if self._glob.match(name) is None:
+            return None
+        return next(glob for glob in self._globs if fnmatch.fnmatchcase(name, glob))
 
     def _decode(self, key: str) -> Program:
         if key not in self._decoded:
