@@ -30,7 +30,7 @@ LAW = settings(
     database=None,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
-_RESERVED = frozenset(
+_INSIDE = BUILTINS.keys() | frozenset(  # what a wrapper cannot run
     ["!", "[[", "case", "coproc", "for", "function", "if", "select", "then", "time", "until", "while", "{", "}"]
 )
 
@@ -48,7 +48,7 @@ def _texts() -> tuple[str, ...]:
 def _external() -> tuple[str, ...]:
     """Those that are one call of a program outside the shell, of words that depend on nothing."""
     found = [(text, payload(text).words) for text in _texts()]
-    return tuple(text for text, words in found if words and words[0] not in BUILTINS and words[0] not in _RESERVED)
+    return tuple(text for text, words in found if words and "$'" not in text and words[0] not in _INSIDE)
 
 
 def _answers(text: str) -> tuple[Standing, ...]:
