@@ -105,6 +105,8 @@ def test_a_path_with_an_unknown_end_belongs_to_where_its_beginning_leads(prefix:
         ("/workspace/d*", {"workspace", "cwd"}, {"workspace", "cwd", "output"}),
         ("/workspace/public.p*", {"workspace", "cwd"}, {"workspace", "cwd", "keys"}),
         ("/workspace/**/x.pem", {"workspace", "cwd", "keys"}, {"workspace", "cwd", "keys"}),
+        ("/home/agent/**/*.txt", {"home"}, {"home"}),
+        ("/home/agent/**/.ssh/id", {"home"}, {"home", "keys"}),
         ("/sys/*/release_agent", {"deep"}, {"deep"}),
         ("/workspace/a[b", {"workspace", "cwd"}, {"workspace", "cwd"}),
         ("/dev/s*1", set(), {"system"}),

@@ -251,13 +251,25 @@ def possible(starts: Iterable[Start], parts: Sequence[str]) -> Walked:
     for start, first in starts:
         active = [start]
         deep = [start.deep] if start.deep else []
+        anywhere: list[Node] = []  # what `**` leads to: as with a pattern that floats, it has to be pointed at
         for index in range(first, len(parts)):
-            if index == last and not parts[index].strip("*"):
+            part = parts[index]
+            if index == last and not part.strip("*"):
                 walked.entered.update(*(node.exact for node in active))
-            active = _glob_step(active, deep, parts[index], walked.entered)
+            if part == "**":
+                walked.entered.update(*(node.below for node in active))
+                anywhere = _all_below([*active, *anywhere])
+                active = [] if index < last else anywhere
+                continue
+            pointed = [node for start in anywhere for node in start.matching(part, points_at)]
+            active = _glob_step(active, deep, part, walked.entered) + pointed
             deep += [node.deep for node in active if node.deep]
         walked.ends.extend(active)
     return walked
+
+
+def _all_below(nodes: Iterable[Node]) -> list[Node]:
+    return list({id(after): after for node in nodes for after in node.everything()}.values())
 
 
 def _bounded(parts: Sequence[str]) -> Sequence[str]:
@@ -269,8 +281,6 @@ def _glob_step(active: Sequence[Node], deep: Sequence[Node], part: str, found: s
     if not is_glob(part):
         return _text_step([*active, *deep], part, found)
     found.update(*(node.below for node in active))
-    if part == "**":
-        return list({id(after): after for node in active for after in node.everything()}.values())
     after = [node for start in active for node in start.matching(part, may_name)]
     if part.strip("*"):
         found.update(*(node.below for node in deep))
