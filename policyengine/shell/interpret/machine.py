@@ -18,14 +18,13 @@ from policyengine.shell.programs import Program, Programs
 from policyengine.shell.values import UNKNOWN, Value
 
 MAX_BYTES = 256 * 1024  # of the analysed text, in UTF-8
-MAX_VERSIONS = 16  # texts that one file may hold
 MAX_DEPTH = 40  # nesting of statements, substitutions, code strings and calls together
-MAX_COMMANDS = 800  # simple commands that are interpreted, repetitions by loops and calls included; one more for each
-CHARACTERS_PER_COMMAND = 16  # characters of text
+MAX_COMMANDS = 800  # simple commands that are interpreted, repetitions included; one more for each so many characters
+CHARACTERS_PER_COMMAND = 16
 MAX_FIELDS = 20_000  # arguments that come out of expansions
 MAX_CODE = 64 * 1024  # characters of computed and nested code beyond the length of the text itself
 MAX_PASSES = 200  # loop bodies interpreted more than once, over the whole call
-MAX_CHOICES = 4  # alternatives kept of one variable
+MAX_CHOICES, MAX_VERSIONS = 4, 16  # alternatives kept of one variable, and of one file's text
 MAX_TEXT = 64 * 1024  # of one computed value, stream or file
 
 Answer = TypeVar("Answer")
@@ -261,7 +260,7 @@ class Machine:
             text = before + text if before is not None and text is not None and len(before) <= MAX_TEXT else None
         taint = stream.taint | frozenset(taint for item in old if append for taint in item.taint)
         new = WrittenFile(path, text, taint)
-        versions = (*[item for item in old if item != new], new) if self.conditional else (new,)
+        versions = (*[item for item in old if self.conditional and item != new], new)
         if len(versions) > MAX_VERSIONS:
             self.opaque(Cause.LIMIT, f"more than {MAX_VERSIONS} texts that a file may hold", None)
         self.files[path] = versions[-MAX_VERSIONS:]
