@@ -36,6 +36,7 @@ from policyengine.shell.values import Value
 
 MAX_COMBINATIONS = 2 * MAX_CHOICES  # of the choices of several variables that are tried for one command
 MAX_CALLS = 12  # nested calls of functions
+HANDED_ON = 3  # fields that each word counts for which one command hands on to another (`env env env …`)
 
 # Directories whose files are the programs of that name (hier(7), XDG, virtual environments, node_modules/.bin).
 MAX_WRAPPED = 6  # arguments of an undescribed program among which a command is looked for
@@ -129,7 +130,7 @@ def _assigned(machine: Machine, node: SimpleCommand, values: list[Value]) -> Non
 def words(machine: Machine, values: Sequence[Value]) -> None:
     """Interpret a command given as values (the tail of a wrapper): functions and aliases are not seen."""
     machine.step()
-    machine.spend(len(values))
+    machine.spend(HANDED_ON * len(values))
     machine.deeper()
     _disguised_again(machine, values[0])
     _external(machine, values[0], values[1:], values[0].span)

@@ -20,8 +20,8 @@ from policyengine.shell.values import UNKNOWN, Value
 MAX_BYTES = 256 * 1024  # of the analysed text, in UTF-8
 MAX_DEPTH = 40  # nesting of statements, substitutions, code strings and calls together
 MAX_COMMANDS = 800  # simple commands that are interpreted, repetitions included; one more for each so many characters
-CHARACTERS_PER_COMMAND = 16
-MAX_FIELDS = 20_000  # arguments that come out of expansions
+CHARACTERS_PER_COMMAND = 32
+MAX_FIELDS, CHARACTERS_PER_FIELD = 10_000, 4  # arguments that come out of expansions; likewise
 MAX_CODE = 64 * 1024  # characters of computed and nested code beyond the length of the text itself
 MAX_PASSES = 200  # loop bodies interpreted more than once, over the whole call
 MAX_CHOICES, MAX_VERSIONS = 4, 16  # alternatives kept of one variable, and of one file's text
@@ -285,7 +285,7 @@ class Machine:
             Limit: there were too many.
         """
         self.fields += fields
-        if self.fields > MAX_FIELDS + len(self.source):
+        if self.fields > MAX_FIELDS + len(self.source) // CHARACTERS_PER_FIELD:
             raise Limit("too many arguments from expansions")
 
     def read(self, characters: int) -> None:
