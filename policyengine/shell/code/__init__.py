@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from policyengine.shell.code.acts import Act, Kind
+from policyengine.shell.code.acts import ARGUMENT, Act, Kind
 from policyengine.shell.values import Value
 
-__all__ = ["Act", "Kind", "read_code"]
+__all__ = ["ARGUMENT", "Act", "Kind", "read_code"]
 
 
 def read_code(language: str, text: str) -> list[Act]:

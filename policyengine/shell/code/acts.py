@@ -7,6 +7,8 @@ from enum import Enum, auto
 from policyengine.records import NamedTuple
 from policyengine.shell.values import Value
 
+ARGUMENT = "\0argument "  # begins a text that stands for the program's argument of the number behind it
+
 
 class Kind(Enum):
     """What is done with the act's value."""

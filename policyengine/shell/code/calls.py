@@ -23,6 +23,12 @@ _STRING = lazily(
 )
 _QUOTE_LIKE = lazily(r"\s*q[qwx]?\s*(?:\{([^}]{0,4000})\}|\(([^)]{0,4000})\)|\[([^\]]{0,4000})\]|/([^/]{0,4000})/)")
 _NUMBER = lazily(r"\s*(\d{1,9})")
+_PATTERN = lazily(r"\s*(?:(?:File::)?(?:bsd_)?glob\b\s*\(?|Dir\.glob\s*\(?|Dir\[|glob\.sync\(|globSync\()")
+# A home directory: Ruby, JavaScript, Perl, PHP and Lua, Go.
+_HOME = lazily(
+    r"\s*(?:Dir\.home\b(?:\(\))?|(?:os|require\(['\"](?:node:)?os['\"]\))\.homedir\(\)|process\.env\.HOME\b|ENV\[['\"]HOME['\"]\]"
+    r"|\$ENV\{['\"]?HOME['\"]?\}|(?:os\.)?[gG]etenv\(['\"]HOME['\"]\)|File\.expand_path\(['\"]~['\"]\))"
+)
 _COMMA = lazily(r"\s*(?:,|=>)")
 
 
@@ -96,6 +102,8 @@ def arguments_of(text: str, at: int, language: Language) -> tuple[list[Value], i
     for _ in range(12):
         value, end = _constant(text, at, language)
         if value is None:
+            if values:  # behind a comma
+                values.append(UNKNOWN)
             break
         values.append(value)
         at = end
@@ -121,6 +129,13 @@ def _constant(text: str, at: int, language: Language) -> tuple[Value | None, int
         if variable is not None:
             value = Value(unescaped(inner[: variable.start()]).text, exact=False)
         return value, found.end()
+    found = _PATTERN.match(text, at)
+    if found is not None:
+        inner, end = _constant(text, found.end(), language)
+        return (inner._replace(glob=True) if inner is not None else None), end
+    found = _HOME.match(text, at)
+    if found is not None:
+        return Value("~"), found.end()
     found = _NUMBER.match(text, at)
     if found is not None:
         return Value(found[1]), found.end()

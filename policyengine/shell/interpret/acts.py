@@ -23,22 +23,41 @@ from policyengine.effects import (
     Taints,
     Transfer,
 )
-from policyengine.shell.code import Act, Kind, read_code
+from policyengine.shell.code import ARGUMENT, Act, Kind, read_code
 from policyengine.shell.interpret.machine import Machine, Stream
 from policyengine.shell.interpret.redirects import is_standard, place_of
-from policyengine.shell.paths import Place
+from policyengine.shell.paths import Path, Place, tilde
 from policyengine.shell.urls import split_host, split_url
 from policyengine.shell.values import Value
 
 Handler = Callable[[Machine, Act, Span | None, str], None]
 
 
-def perform(machine: Machine, acts: Sequence[Act], code: Value, origin: str) -> None:
-    """Record what code does; `code` is the text that the acts were read from."""
+def perform(
+    machine: Machine, acts: Sequence[Act], code: Value, origin: str, arguments: Sequence[Value] | None = None
+) -> None:
+    """Record what code does; `code` is the text that the acts were read from, `arguments` what it was started with."""
     at = machine.source.find(code.text, *code.span) if code.span is not None and code.text else -1
-    for act in acts:
+    for given in acts:
+        act = _supplied(given, arguments)
         span = code.span if at < 0 or act.end <= act.start else (at + act.start, at + act.end)
         _HANDLERS[act.kind](machine, act._replace(value=act.value._replace(span=span)), span, origin)
+
+
+def _supplied(act: Act, arguments: Sequence[Value] | None) -> Act:
+    """An act in which the program's own arguments stand for themselves."""
+    if "\0" not in act.value.text and not any("\0" in word.text for word in act.words):
+        return act
+    words = tuple([_argument(word, arguments) for word in act.words])
+    return act._replace(value=_argument(act.value, arguments), words=words)
+
+
+def _argument(value: Value, arguments: Sequence[Value] | None) -> Value:
+    before, zero, _ = value.text.partition("\0")
+    number = value.text.removeprefix(ARGUMENT)
+    if zero and not before and arguments is not None and number.isdigit() and int(number[:4]) <= len(arguments):
+        return arguments[int(number[:4]) - 1]
+    return value._replace(text=before, exact=False) if zero else value
 
 
 def carried(acts: Sequence[Act]) -> Taints:
@@ -55,7 +74,7 @@ def _shell(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
 
 def _command(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
     del origin
-    words = [word._replace(span=span) for word in act.words]
+    words = [_home(machine, word)._replace(span=span) for word in act.words]
     if words:
         machine.process(lambda: machine.runner.words(machine, words))
 
@@ -72,16 +91,29 @@ def _code(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
     machine.depth -= 1
 
 
+def _home(machine: Machine, value: Value) -> Value:
+    """A text whose beginning stands for a home directory (`Path.home()`, `os.homedir()`, `expanduser`)."""
+    if value.text[:1] != "~":
+        return value
+    head, slash, rest = value.text.partition("/")
+    home = tilde(head, machine.situation.home, machine.cwd, machine.situation.platform)
+    return value._replace(text=(home or head) + slash + rest)
+
+
+def _place(machine: Machine, value: Value) -> Path:
+    return place_of(machine, _home(machine, value))
+
+
 def _read(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
     if not is_standard(act.value.text):
-        path, unknown, glob = place_of(machine, act.value)
+        path, unknown, glob = _place(machine, act.value)
         machine.effects.append(FileRead(path, unknown, glob, False, machine.where, span, origin))
 
 
 def _write(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
     if is_standard(act.value.text):
         return
-    path, unknown, glob = place_of(machine, act.value)
+    path, unknown, glob = _place(machine, act.value)
     append = act.kind is Kind.APPEND
     machine.effects.append(FileWrite(path, unknown, glob, append, act.value.taint, machine.where, span, origin))
     if not unknown:
@@ -90,19 +122,19 @@ def _write(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
 
 
 def _delete(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
-    path, unknown, glob = place_of(machine, act.value)
+    path, unknown, glob = _place(machine, act.value)
     machine.effects.append(FileDelete(path, unknown, glob, act.kind is Kind.DELETE_TREE, machine.where, span, origin))
 
 
 def _attribute(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
-    path, unknown, glob = place_of(machine, act.value)
+    path, unknown, glob = _place(machine, act.value)
     attribute, value = act.more
     machine.effects.append(FileAttribute(path, attribute, value, unknown, glob, False, machine.where, span, origin))
 
 
 def _chdir(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
     del span, origin
-    found = place_of(machine, act.value)
+    found = _place(machine, act.value)
     machine.put("/cwd", Place(found.path, not found.unknown))
 
 

@@ -88,7 +88,7 @@ def _run(machine: Machine, code: Code) -> bool:
         shell_text(machine, text, code.origin if code.origin in SHELLS else code.language)
         return True
     found = read_code(code.language, text.text)
-    perform(machine, found, text, code.origin)
+    perform(machine, found, text, code.origin, code.arguments)
     taint = text.taint | machine.stdin.taint | carried(found) | (_DECODED if _DECODES.search(text.text) else _PRINTED)
     machine.emit(Stream(None, taint | _PRINTED))
     return not any(act.kind.opaque for act in found)

@@ -11,6 +11,7 @@ import re
 
 from policyengine.shell.code.acts import Act, Kind
 from policyengine.shell.code.python.calls import CALLS, METHODS, PREFIXES
+from policyengine.shell.code.python.roundabout import handed
 from policyengine.shell.code.python.values import Scope
 from policyengine.shell.values import Value
 
@@ -87,7 +88,11 @@ class _Reader:
             self.scope.learn(node)
             if isinstance(node, ast.Call):
                 self._call(node)
-            pending.extend(reversed(list(ast.iter_child_nodes(node))))
+                for made in handed(self.scope, node, CALLS):
+                    self._call(made)
+            elif isinstance(node, ast.While) and _forks_on(node, self.scope):
+                self.acts.append(Act(Kind.EXHAUST, more=("fork-bomb",)))
+            pending.extend(reversed(_children(node)))
         self._driven()
         return self.acts
 
@@ -95,8 +100,10 @@ class _Reader:
         name = self.scope.name_of(node.func)
         found: list[Act] = []
         if name is not None:
-            handler = CALLS.get(name) or next(
-                (make for start, make in PREFIXES.items() if name.startswith(start)), None
+            handler = (
+                CALLS.get(name)
+                or CALLS.get(name.removeprefix("builtins."))
+                or next((make for start, make in PREFIXES.items() if name.startswith(start)), None)
             )
             if handler is not None:
                 found = handler(node, self.scope)
@@ -127,6 +134,27 @@ class _Reader:
         for act in list(self.acts):
             if act.kind in (Kind.CONNECT, Kind.LISTEN):
                 self.acts.append(act._replace(kind=Kind.DRIVEN))
+
+
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def _children(node: ast.AST) -> list[ast.AST]:
+    """What is evaluated in a node, in that order: the loops of a comprehension before what it makes."""
+    children = list(ast.iter_child_nodes(node))
+    if isinstance(node, _COMPREHENSIONS):
+        children.sort(key=lambda child: not isinstance(child, ast.comprehension))
+    return children
+
+
+def _forks_on(node: ast.While, scope: Scope) -> bool:
+    """`while True: os.fork()`."""
+    if not (isinstance(node.test, ast.Constant) and node.test.value):
+        return False
+    return any(
+        isinstance(item, ast.Expr) and isinstance(item.value, ast.Call) and scope.name_of(item.value.func) == "os.fork"
+        for item in node.body
+    )
 
 
 def _line_starts(text: str) -> list[int]:

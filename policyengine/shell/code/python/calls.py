@@ -225,6 +225,19 @@ def _getattr(node: ast.Call, scope: Scope) -> list[Act]:
     return []
 
 
+def _unknown_function(node: ast.Call, scope: Scope) -> list[Act]:
+    name = scope.name_of(node.func) or "?"
+    return [Act(Kind.OPAQUE, UNKNOWN, (f"which function of `{name.rpartition('.')[0]}` is called is not known",))]
+
+
+def _lines_of(node: ast.Call, scope: Scope) -> list[Act]:
+    """`fileinput.input(files, inplace=True)` writes what is printed into the files."""
+    files = _argument(node, 0, "files")
+    names = scope.words(files)
+    kind = Kind.WRITE if scope.truth(node, "inplace") else Kind.READ
+    return [Act(kind, value) for value in (names if names is not None else [scope.text(files)])]
+
+
 def _loads(node: ast.Call, scope: Scope) -> list[Act]:
     """Unpickling runs what the data says (CWE-502)."""
     value = scope.text(_argument(node, 0))
@@ -324,6 +337,9 @@ CALLS: dict[str, Handler] = {
     "__import__": _import,
     "importlib.import_module": _import,
     "getattr": _getattr,
+    **{f"{module}.?": _unknown_function for module in ("os", "subprocess", "builtins", "socket", "shutil", "posix")},
+    "fileinput.input": _lines_of,
+    "fileinput.FileInput": _lines_of,
     "pickle.loads": _loads,
     "marshal.loads": _loads,
     "pickle.load": _loads,

@@ -3,40 +3,29 @@
 from __future__ import annotations
 
 import ast
-import base64
-import binascii
 import codecs
 import itertools
-import zlib
 from collections.abc import Callable
 from typing import Any
 
 from policyengine.effects import CLEAN, Taint, Taints
+from policyengine.shell.code.python.decoders import DECODERS, MAX_TEXT, decoded
+from policyengine.shell.code.python.roundabout import (
+    argument,
+    braces,
+    environment,
+    operands,
+    percent,
+    through_dictionary,
+    walked,
+)
 from policyengine.shell.values import UNKNOWN, Value
 
-MAX_TEXT = 64 * 1024
 MAX_DEPTH = 30  # of an expression whose value is computed
 _DECODED: Taints = frozenset({Taint.DECODED})
 _FETCHED: Taints = frozenset({Taint.FETCHED})
 _CLASSES = {"Path", "PurePath", "PosixPath"}
 
-# Functions whose result may be computed from a constant text.
-_DECODERS: dict[str, Callable[[bytes], bytes]] = {
-    "base64.b64decode": lambda data: base64.b64decode(data + b"=" * (-len(data) % 4)),
-    "base64.standard_b64decode": lambda data: base64.b64decode(data + b"=" * (-len(data) % 4)),
-    "base64.urlsafe_b64decode": lambda data: base64.urlsafe_b64decode(data + b"=" * (-len(data) % 4)),
-    "base64.decodebytes": base64.b64decode,
-    "base64.b32decode": base64.b32decode,
-    "base64.b16decode": base64.b16decode,
-    "base64.a85decode": base64.a85decode,
-    "base64.b85decode": base64.b85decode,
-    "binascii.a2b_base64": binascii.a2b_base64,
-    "binascii.unhexlify": binascii.unhexlify,
-    "binascii.a2b_hex": binascii.unhexlify,
-    "bytes.fromhex": lambda data: bytes.fromhex(data.decode()),
-    "bytearray.fromhex": lambda data: bytes.fromhex(data.decode()),
-    "zlib.decompress": lambda data: zlib.decompressobj().decompress(data, MAX_TEXT),
-}
 _OPAQUE_DECODERS = frozenset(
     {"marshal.loads", "pickle.loads", "codecs.decode", "gzip.decompress", "bz2.decompress", "lzma.decompress"}
 )
@@ -143,6 +132,12 @@ class Scope:
                 self.names[name] = alias
 
     def _iterate(self, node: ast.For | ast.comprehension) -> None:
+        below = walked(self, node.iter)
+        if below is not None:
+            first = node.target.elts[0] if isinstance(node.target, ast.Tuple) and node.target.elts else node.target
+            if isinstance(first, ast.Name):
+                self.constants[first.id] = below
+            return
         if isinstance(node.target, ast.Name):
             items = node.iter.elts if isinstance(node.iter, ast.List | ast.Tuple | ast.Set) else []
             values = [self.text(item) for item in items]
@@ -163,6 +158,8 @@ class Scope:
     def _root(self, node: ast.expr) -> str | None:
         if isinstance(node, ast.Name):
             return self.names.get(node.id) or self.objects.get(node.id) or node.id
+        if isinstance(node, ast.Subscript):
+            return through_dictionary(self, node)
         if not isinstance(node, ast.Call):
             return None
         called = self.name_of(node.func) if isinstance(node.func, ast.Name | ast.Attribute) else None
@@ -197,7 +194,7 @@ class Scope:
                 taint |= self.constants[inner.id].taint
             elif isinstance(inner, ast.Call):
                 name = self.name_of(inner.func) or ""
-                decodes = name in _DECODERS or name in _OPAQUE_DECODERS
+                decodes = name in DECODERS or name in _OPAQUE_DECODERS
                 taint |= _DECODED if decodes else _FETCHED if name.startswith(_FETCHING) else CLEAN
         return taint
 
@@ -276,8 +273,7 @@ def _concatenated(values: list[Value]) -> Value:
 
 def _binary(scope: Scope, node: ast.BinOp, depth: int) -> Value:
     if isinstance(node.op, ast.Mod):
-        left = scope.text(node.left, depth)
-        return Value(left.text.partition("%")[0], exact=False, taint=left.taint)
+        return percent(scope.text(node.left, depth), operands(node.right, lambda item: scope.text(item, depth)))
     left, right = scope.text(node.left, depth), scope.text(node.right, depth)
     if isinstance(node.op, ast.Add):
         return _concatenated([left, right])
@@ -288,9 +284,12 @@ def _binary(scope: Scope, node: ast.BinOp, depth: int) -> Value:
 
 def _call(scope: Scope, node: ast.Call, depth: int) -> Value:
     name = scope.name_of(node.func) or ""
+    home = environment(scope, node)
+    if home is not None:
+        return home
     first = node.args[0] if node.args else None
-    if name in _DECODERS:
-        return _decode(_DECODERS[name], scope.text(first, depth))
+    if name in DECODERS:
+        return decoded(DECODERS[name], scope.text(first, depth))
     if name in _OPAQUE_DECODERS:
         return _codec(scope, node, depth) if name == "codecs.decode" else Value("", exact=False, taint=_DECODED)
     if name in _SAME:
@@ -326,7 +325,7 @@ def _method(scope: Scope, node: ast.Call, func: ast.Attribute, depth: int) -> Va
         if old.exact and new.exact and old.text:
             return owner._replace(text=owner.text.replace(old.text, new.text))
     if func.attr == "format":
-        return Value(owner.text.partition("{")[0], exact=False, taint=owner.taint)
+        return braces(owner, [scope.text(item, depth) for item in node.args])
     return UNKNOWN._replace(taint=owner.taint)
 
 
@@ -339,16 +338,6 @@ def _path_joined(values: list[Value]) -> Value:
     return _concatenated(parts)
 
 
-def _decode(decoder: Callable[[bytes], bytes], value: Value) -> Value:
-    taint = value.taint | _DECODED
-    if not value.exact:
-        return Value("", exact=False, taint=taint)
-    try:
-        return Value(decoder(value.text.encode("latin-1")).decode("latin-1"), taint=taint)
-    except (ValueError, binascii.Error, zlib.error):
-        return Value("", exact=False, taint=taint)
-
-
 def _codec(scope: Scope, node: ast.Call, depth: int) -> Value:
     text, how = (scope.text(argument, depth) for argument in (*node.args, *[None] * 2)[:2])
     if not (text.exact and how.exact and how.text in ("rot13", "rot_13")):
@@ -357,6 +346,9 @@ def _codec(scope: Scope, node: ast.Call, depth: int) -> Value:
 
 
 def _subscript(scope: Scope, node: ast.Subscript, depth: int) -> Value:
+    given = environment(scope, node) or argument(scope, node)
+    if given is not None:
+        return given
     cut = node.slice
     words, at = scope.words(node.value), _integer(cut) if not isinstance(cut, ast.Slice) else None
     if words and isinstance(at, int) and -len(words) <= at < len(words):
