@@ -24,7 +24,8 @@ def tail(one: Payload) -> str:
 
 def inline(one: Payload) -> str:
     """The payload as one command between operators."""
-    return f"{{ {one.text}\n}}" if set(";\n#&|<>") & set(one.text) else one.text
+    joined = one.text.startswith("!") or set(";\n#&|<>") & set(one.text)
+    return f"{{ {one.text}\n}}" if joined else one.text
 
 
 def body(one: Payload) -> str:
