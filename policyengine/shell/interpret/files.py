@@ -16,6 +16,7 @@ from policyengine.effects import (
     Where,
 )
 from policyengine.shell.interpret.invocation import Invocation
+from policyengine.shell.interpret.links import linked, through
 from policyengine.shell.interpret.machine import Stream
 from policyengine.shell.interpret.redirects import file_stream, is_standard
 from policyengine.shell.paths import Path, Place, base_name
@@ -37,6 +38,7 @@ def read(invocation: Invocation, use: Use) -> None:
     if value.text[:1] in ("-", "/") and (is_dash(value) or is_standard(value.text)):
         return
     path, unknown, glob = invocation.path(use)
+    path = through(invocation.machine, path)
     invocation.machine.effects.append(
         FileRead(path, unknown, glob, invocation.recursive, invocation.where(use), value.span, invocation.origin)
     )
@@ -60,6 +62,10 @@ def _written(invocation: Invocation, use: Use, *, append: bool) -> None:
             machine.emit(machine.capture(body.body, invocation.content))
         return
     path, unknown, glob = invocation.path(use)
+    if invocation.origin in _LINKING:
+        _link(invocation, path)
+    else:
+        path = through(machine, path)
     taint = invocation.content.taint
     machine.effects.append(
         FileWrite(path, unknown, glob, append, taint, invocation.where(use), value.span, invocation.origin)
@@ -68,10 +74,23 @@ def _written(invocation: Invocation, use: Use, *, append: bool) -> None:
         machine.write_file(path, invocation.content, append=append)
 
 
+_LINKING = frozenset({"ln", "gln", "link"})
+
+
+def _link(invocation: Invocation, path: str) -> None:
+    """What leads where from now on: the name that is written, or names in it if it is a directory."""
+    for use in invocation.reading.uses:
+        target = invocation.path(use) if use.role == "link" else None
+        if target is not None and not target.unknown and not target.glob:
+            linked(invocation.machine, path, target.path)
+            linked(invocation.machine, f"{path}/{base_name(target.path)}", target.path)
+
+
 def edit(invocation: Invocation, use: Use) -> None:
     """A path that is changed in place."""
     path, unknown, glob = invocation.path(use)
     machine = invocation.machine
+    path = through(machine, path)
     machine.effects.append(
         FileWrite(path, unknown, glob, False, CLEAN, invocation.where(use), use.value.span, invocation.origin)
     )

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 from policyengine.effects import CLEAN, Cause, Effect, Opaque, Span, Taint, Taints, Where, WrittenFile
 from policyengine.records import NamedTuple
+from policyengine.shell.interpret.links import LINKS
 from policyengine.shell.nodes import Function, Script, Statement
 from policyengine.shell.paths import Place
 from policyengine.shell.programs import Program, Programs
@@ -184,9 +185,7 @@ class Machine:
         self.picks: dict[str, int] | None = None
         self.seen: dict[str, int] = {}  # variables with several choices that were read since the last reset
         self.described: dict[str, Program | None] = {}
-        self.commands = 0
-        self.fields = 0
-        self.code = 0
+        self.commands = self.fields = self.code = 0
         self.most_commands = MAX_COMMANDS + len(source) // CHARACTERS_PER_COMMAND
         self.passes = 0
         self.depth = 0
@@ -326,7 +325,7 @@ class Machine:
         self.spend(len(self.exports) // 4)
         saved = self.cells, self.trail, self.positional, self.local
         self.cells = {name: self.cells[name] for name in self.exports if _exported(self.cells.get(name))}
-        self.cells["/cwd"] = saved[0]["/cwd"]
+        self.cells |= {key: saved[0][key] for key in ("/cwd", LINKS) if key in saved[0]}
         self.trail, self.local = [], None
         try:
             return run()
