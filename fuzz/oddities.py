@@ -16,7 +16,7 @@ from policyengine.shell.nodes import CommandSubstitution, SimpleCommand, walk
 # Texts that bash rejects although its manual's grammar has them.
 _REJECTED: Final = (
     # `$( time if …`: a reserved word directly after the first `time` of a substitution is not recognised.
-    re.compile(r"[$<>]\\?\n?\(\s*time\b"),
+    re.compile(r"[$<>]\\?\n?\((?:\s|#[^\n]*\n)*time\b"),
     # `case a in b) for x in esac`: `esac` after the `in` of a loop ends the outer case.
     re.compile(r"\bcase\b.*\bin\s+esac\b", re.DOTALL),
     # `case a in b) for x<newline>in c; do`: inside an arm, a loop's `in` is not recognised after a newline.
@@ -26,7 +26,7 @@ _REJECTED: Final = (
     # `$( x=$( case a in (esac) b;; esac ) )`: what is printed of it is `esac) b`.
     re.compile(r"\$\(.*\(\s*esac\s*\)", re.DOTALL),
     # `for (( $(case a in b) c;; esac) ; ; ))`: it looks for the `;` of the head without reading what nests in it.
-    re.compile(r"for\s*\(\(.*\$\(.*\besac\b", re.DOTALL),
+    re.compile(r"for\s*\(\(.*\$\(.*(\besac\b|<<)", re.DOTALL),
     # `@(a|$(b # it's<newline>))`: in an extended glob it counts parentheses and quotes, comments included.
     re.compile(r"[?*+@!]\(.*\$\(.*(#|\besac\b|<<)", re.DOTALL),
     # `cat <<E; x=(a<newline>b)`: a here-document due before an array's newline; its delimiter's memory is used again.

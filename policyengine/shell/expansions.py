@@ -23,7 +23,6 @@ from policyengine.shell.modes import (
 )
 from policyengine.shell.nodes import (
     Arithmetic,
-    ArithmeticCommand,
     CommandSubstitution,
     DoubleQuoted,
     ExtendedGlob,
@@ -302,12 +301,12 @@ class Expansions(Cursor):
         self.budget.uncertain -= 1
         body = yield from self.deferred(inside)
         begin, end = start + self.base, self.pos + self.base
-        if closes and isinstance(body, Script):
-            body = new(Script, ((*body.body, new(ArithmeticCommand, (expression, (), begin, end))), *body[1:]))
         substitution = new(CommandSubstitution, (body, False, begin, end))
-        if not closes or isinstance(body, Script):
+        if not closes:
             return substitution
-        return new(Arithmetic, (new(Word, ((*expression.parts, substitution), *expression[1:])), begin, end))
+        ends = new(Literal, ("))", end - 2, end))  # so that it is no expression that anybody could evaluate
+        both = new(Word, ((*expression.parts, ends, substitution), expression.start, expression.end))
+        return new(Arithmetic, (both, begin, end))
 
     def deferred(self, inside: int) -> Steps[Script | Unread]:
         """The commands from `inside` to the `)` that closes: bash counts parentheses and reads them when it runs."""

@@ -15,8 +15,7 @@ parsed. Nodes inside backticks carry offsets into the outer text too.
 A here-document's body is a Word of one part: SingleQuoted where its delimiter was quoted, else DoubleQuoted. `time` or
 `!` alone is a Pipeline of no commands. `declare a=(1 2)` and its like put arrays into `assignments`; their other
 arguments stay words. What a bad substitution (`${+}`) holds is a Parameter without a name. `${ cmd; }` is a
-substitution, as in bash 5.3. `$((…))` that may be arithmetic or commands is a CommandSubstitution of the commands and
-an ArithmeticCommand.
+substitution, as in bash 5.3. `$((…))` that may be commands is an Arithmetic with them as a last CommandSubstitution.
 
 `walk` visits every node below one, derived from the fields, so no child can be forgotten.
 """
