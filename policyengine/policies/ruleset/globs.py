@@ -84,6 +84,8 @@ def loosened(segment: str) -> str:
 
 def meets(one: str, other: str) -> bool:
     """Whether two globs of `*` and `?` may match the same text; true where they are too long to be compared."""
+    if _begin_apart(one, other) or _begin_apart(one[::-1], other[::-1]):
+        return False
     if len(one) * len(other) > MAX_MEETING:
         return True
     row = [other[:end].strip("*") == "" for end in range(len(other) + 1)]  # prefixes of `other` that match nothing
@@ -95,3 +97,13 @@ def meets(one: str, other: str) -> bool:
             else:
                 row.append(above[index] and (have == mark or "?" in (have, mark)))
     return row[-1]
+
+
+def _begin_apart(one: str, other: str) -> bool:
+    """Whether two globs differ in a character before the first that is not itself: most do."""
+    for have, mark in zip(one, other, strict=False):
+        if have in "*?" or mark in "*?":
+            return False
+        if have != mark:
+            return True
+    return False

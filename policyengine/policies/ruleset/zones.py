@@ -78,13 +78,13 @@ class Node:
             self.tails += (tail,)
         return self.wild[-1].node
 
-    def matching(self, part: str, test: Callable[[str, str], bool]) -> Iterator[Node]:
-        """Visit the nodes to which a glob leads, by a test of two components."""
+    def matching(self, test: Callable[[str], bool]) -> Iterator[Node]:
+        """Visit the nodes to which a glob leads, by a test of one component."""
         for name, child in self.literal.items():
-            if test(part, name):
+            if test(name):
                 yield child
         for wild in self.wild:
-            if test(part, wild.pattern):
+            if test(wild.pattern):
                 yield wild.node
 
     def everything(self) -> Iterator[Node]:
@@ -152,29 +152,39 @@ def may_lie_in(parts: Sequence[str], start: Sequence[str]) -> bool:
 
 
 def _may_be(have: str, want: str) -> bool:
-    return want in (have, "*") or (is_glob(have) and may_name(have, want))
+    return want in (have, "*") or (is_glob(have) and Glob(have).may_name(want))
 
 
-def may_name(segment: str, name: str) -> bool:
-    """Whether a shell's glob may name this; a leading dot is only named by a dot (bash manual 3.5.8, dotglob off)."""
-    if name[:1] == "." and segment[0] in "*?[":
-        return False
-    return meets(loosened(segment), name) if is_glob(name) else glob_test(loosened(segment))(name)
+class Glob:
+    """A component of a path, mostly a shell's glob, made ready to be compared with many names."""
 
+    __slots__ = ("_bare", "_head", "_loose", "_test", "_visible")
 
-def points_at(segment: str, name: str) -> bool:
-    """Whether a shell's glob names this on purpose: where both are globs, they share letters of their own.
+    def __init__(self, segment: str) -> None:
+        self._loose = loosened(segment)
+        self._test = glob_test(self._loose)
+        self._head = self._loose.partition("*")[0]
+        self._visible = segment[0] in "*?["
+        self._bare = segment[0] in "*?" and "." in segment and not segment.rpartition(".")[0].strip("*?")
 
-    `a.p*` points at `*.pem`; `*.md` could meet `login.keychain*` only in a name that nobody uses, and does not. An
-    ending alone points at no name that has more than it: `*.json` is not about `logins.json`.
-    """
-    bare = segment[0] in "*?" and "." in segment and not segment.rpartition(".")[0].strip("*?")
-    if not may_name(segment, name) or (bare and name.rpartition(".")[0].strip("*")):
-        return False
-    if not is_glob(name):
-        return True
-    loose, letters = loosened(segment), name.replace("*", "")
-    return glob_test(name)(loose) or glob_test(loose)(letters) or _runs_into(loose.partition("*")[0], letters, name)
+    def may_name(self, name: str) -> bool:
+        """Whether it may name this; a leading dot is only named by a dot (bash manual 3.5.8, dotglob off)."""
+        if self._visible and name[:1] == ".":
+            return False
+        return meets(self._loose, name) if is_glob(name) else self._test(name)
+
+    def points_at(self, name: str) -> bool:
+        """Whether it names this on purpose: where both are globs, they share letters of their own.
+
+        `a.p*` points at `*.pem`; `*.md` could meet `login.keychain*` only in a name that nobody uses, and does not. An
+        ending alone points at no name that has more than it: `*.json` is not about `logins.json`.
+        """
+        if not self.may_name(name) or (self._bare and name.rpartition(".")[0].strip("*")):
+            return False
+        if not is_glob(name):
+            return True
+        letters = name.replace("*", "")
+        return glob_test(name)(self._loose) or self._test(letters) or _runs_into(self._head, letters, name)
 
 
 def _runs_into(head: str, letters: str, name: str) -> bool:
@@ -261,7 +271,7 @@ def possible(starts: Iterable[Start], parts: Sequence[str]) -> Walked:
                 anywhere = _all_below([*active, *anywhere])
                 active = [] if index < last else anywhere
                 continue
-            pointed = [node for start in anywhere for node in start.matching(part, points_at)]
+            pointed = [node for start in anywhere for node in start.matching(Glob(part).points_at)]
             active = _glob_step(active, deep, part, walked.entered) + pointed
             deep += [node.deep for node in active if node.deep]
         walked.ends.extend(active)
@@ -281,8 +291,9 @@ def _glob_step(active: Sequence[Node], deep: Sequence[Node], part: str, found: s
     if not is_glob(part):
         return _text_step([*active, *deep], part, found)
     found.update(*(node.below for node in active))
-    after = [node for start in active for node in start.matching(part, may_name)]
+    glob = Glob(part)
+    after = [node for start in active for node in start.matching(glob.may_name)]
     if part.strip("*"):
         found.update(*(node.below for node in deep))
-        after += [node for start in deep for node in start.matching(part, points_at)]
+        after += [node for start in deep for node in start.matching(glob.points_at)]
     return after
