@@ -78,14 +78,11 @@ class Node:
             self.tails += (tail,)
         return self.wild[-1].node
 
-    def matching(self, test: Callable[[str], bool]) -> Iterator[Node]:
-        """Visit the nodes to which a glob leads, by a test of one component."""
-        for name, child in self.literal.items():
-            if test(name):
-                yield child
-        for wild in self.wild:
-            if test(wild.pattern):
-                yield wild.node
+    def matching(self, glob: Glob, test: Callable[[str], bool]) -> list[Node]:
+        """Give the nodes to which a glob leads, by one of its tests."""
+        literal = self.literal
+        found = [literal[name] for name in glob.fitting(literal) if test(name)]
+        return found + [wild.node for wild in self.wild if test(wild.pattern)]
 
     def everything(self) -> Iterator[Node]:
         """Visit the node and all that follow it."""
@@ -166,6 +163,10 @@ class Glob:
         self._head = self._loose.partition("*")[0]
         self._visible = segment[0] in "*?["
         self._bare = segment[0] in "*?" and "." in segment and not segment.rpartition(".")[0].strip("*?")
+
+    def fitting(self, names: Iterable[str]) -> list[str]:
+        """Give the names, none of them a glob, that it could match; `may_name` and `points_at` are about them."""
+        return list(filter(self._test, names))
 
     def may_name(self, name: str) -> bool:
         """Whether it may name this; a leading dot is only named by a dot (bash manual 3.5.8, dotglob off)."""
@@ -271,7 +272,8 @@ def possible(starts: Iterable[Start], parts: Sequence[str]) -> Walked:
                 anywhere = _all_below([*active, *anywhere])
                 active = [] if index < last else anywhere
                 continue
-            pointed = [node for start in anywhere for node in start.matching(Glob(part).points_at)]
+            glob = Glob(part)
+            pointed = [node for start in anywhere for node in start.matching(glob, glob.points_at)]
             active = _glob_step(active, deep, part, walked.entered) + pointed
             deep += [node.deep for node in active if node.deep]
         walked.ends.extend(active)
@@ -292,8 +294,8 @@ def _glob_step(active: Sequence[Node], deep: Sequence[Node], part: str, found: s
         return _text_step([*active, *deep], part, found)
     found.update(*(node.below for node in active))
     glob = Glob(part)
-    after = [node for start in active for node in start.matching(glob.may_name)]
+    after = [node for start in active for node in start.matching(glob, glob.may_name)]
     if part.strip("*"):
         found.update(*(node.below for node in deep))
-        after += [node for start in deep for node in start.matching(glob.points_at)]
+        after += [node for start in deep for node in start.matching(glob, glob.points_at)]
     return after
