@@ -9,7 +9,6 @@ from policyengine.shell.lexer import END, Cursor, Mode, Steps, T, new
 from policyengine.shell.modes import (
     ARITHMETIC,
     BODY,
-    BRACKETED,
     DOUBLE,
     OPERAND,
     OPERAND_IN_ARITHMETIC,
@@ -22,7 +21,6 @@ from policyengine.shell.modes import (
     WORD,
 )
 from policyengine.shell.nodes import (
-    Arithmetic,
     CommandSubstitution,
     DoubleQuoted,
     ExtendedGlob,
@@ -36,18 +34,11 @@ from policyengine.shell.nodes import (
     WordPart,
 )
 from policyengine.shell.offsets import Offsets, Shift
-from policyengine.shell.quotes import decode_ansi, places
 
 MAX_TEXTS = 32  # texts in texts (backticks in here-documents in …): each is a copy, so that they are kept few
 
 _continuations = re.compile(r"(?:\\\n)*+").match
 _backticks = re.compile(r"`((?:[^`\\\0]++|\\[^\0])*+)`").match
-_quote_end = re.compile(r"[^']*+").match
-_ansi_end = re.compile(r"(?:[^'\\]++|\\.)*+", re.DOTALL).match
-# What counts in a text that may be arithmetic, and what makes counting doubtful: comments, `case`, here-documents.
-_counted = re.compile(r"""[()"$]|\\.|'[^']*+(?:'|\Z)|(?<![^\s;&|()`])\#|\besac\b|(?<!<)<<(?!<)""", re.DOTALL).search
-_closed_quote = re.compile("'[^']*'").fullmatch
-_double_rest = re.compile(r'(?:[^"\\]++|\\.)*+"?', re.DOTALL).match
 _taken_out = re.compile(r"\\[$`\\]").finditer
 _taken_out_in_quotes = re.compile(r"\\[$`\\\"]").finditer
 # `#` asks for a length and `!` for an indirection only before a parameter (bash manual 3.5.3).
@@ -75,6 +66,18 @@ class Expansions(Cursor):
 
     def finish_bodies(self) -> Steps[None]:
         """Read the expansions in here-documents whose bodies were found; `heredocs` has the production."""
+        raise NotImplementedError
+
+    def arithmetic(self, start: int) -> Steps[WordPart]:
+        """`$((…))`; `arithmetic` has this production and the next two."""
+        raise NotImplementedError
+
+    def old_arithmetic(self, start: int) -> Steps[WordPart]:
+        """`$[…]`."""
+        raise NotImplementedError
+
+    def quoted_arithmetic(self, start: int) -> Steps[WordPart]:
+        """Quotes in arithmetic, with something in them that is expanded."""
         raise NotImplementedError
 
     def word(self, mode: Mode = WORD) -> Steps[Word]:
@@ -159,21 +162,6 @@ class Expansions(Cursor):
         else:
             self.pos += 1
         return new(DoubleQuoted, (parts, localized, start + self.base, self.pos + self.base))
-
-    def quoted_arithmetic(self, start: int) -> Steps[WordPart]:
-        """quoted_arithmetic: "'" … "'", in arithmetic, where bash expands what is in it all the same."""
-        inside = self.pos + 1
-        end = _quote_end(self.text, inside).end()  # type: ignore[union-attr]  # the handler saw where it ends
-        text, base = self.text[inside:end], self.base + inside
-        if self.text[start] == "$":
-            inside = self.pos + 1
-            end = _ansi_end(self.text, inside).end()  # type: ignore[union-attr]  # as above
-            coded = self.text[inside:end]
-            text, base = decode_ansi(coded), Offsets(*places(coded), self.base + inside)
-        self.pos = end + 1
-        inner = self.inner(text, base)
-        parts = yield self.within(inner, inner.lenient_parts())
-        return new(DoubleQuoted, (parts, False, start + self.base, self.pos + self.base))
 
     def lenient_parts(self) -> Steps[tuple[WordPart, ...]]:
         """The parts of a text that bash expands only when it runs; what is at fault is Unread."""
@@ -282,32 +270,6 @@ class Expansions(Cursor):
         self.opened = opened
         return word
 
-    def old_arithmetic(self, start: int) -> Steps[WordPart]:
-        """old_arithmetic: '$[' expression ']' ."""
-        expression = yield from self.balanced(BRACKETED, "]")
-        return new(Arithmetic, (expression, start + self.base, self.pos + self.base))
-
-    def arithmetic(self, start: int) -> Steps[WordPart]:
-        """arithmetic: '$((' expression '))'; where the two do not close together bash runs `( … ) …` as commands."""
-        inside = self.pos
-        self.pos += 1
-        self.budget.uncertain += 1
-        expression = yield from self.balanced(ARITHMETIC, ")")
-        closes = self.text[self.pos] == ")"
-        if closes and self.counts_as_arithmetic(expression, inside + 1):
-            self.settled()
-            self.pos += 1
-            return new(Arithmetic, (expression, start + self.base, self.pos + self.base))
-        self.budget.uncertain -= 1
-        body = yield from self.deferred(inside)
-        begin, end = start + self.base, self.pos + self.base
-        substitution = new(CommandSubstitution, (body, False, begin, end))
-        if not closes:
-            return substitution
-        ends = new(Literal, ("))", end - 2, end))  # so that it is no expression that anybody could evaluate
-        both = new(Word, ((*expression.parts, ends, substitution), expression.start, expression.end))
-        return new(Arithmetic, (both, begin, end))
-
     def deferred(self, inside: int) -> Steps[Script | Unread]:
         """The commands from `inside` to the `)` that closes: bash counts parentheses and reads them when it runs."""
         self.budget.uncertain += 1
@@ -316,46 +278,6 @@ class Expansions(Cursor):
         body = yield from self.text_within(self.text[inside : self.pos], self.base + inside)
         self.close(")")
         return body
-
-    def counts_as_arithmetic(self, expression: Word, start: int) -> bool:
-        """Whether bash surely takes the text from `start` to the `))` here for arithmetic, not for commands.
-
-        It counts the parentheses of the text, and skips nothing but quotes and escapes (subst.c, chk_arithsub): those
-        of patterns, comments and here-documents in nested commands count too, though bash 5.2 has printed them anew
-        before. Where they may tip the scale, the text is read both ways.
-        """
-        shift = start - expression.start if isinstance(self.base, int) else None
-        for part in expression.parts:
-            if part.__class__ is CommandSubstitution:
-                begin, end = (start, self.pos - 1) if shift is None else (part.start + shift, part.end + shift)
-                if not self.counts_nothing(begin, end):
-                    return False
-        return True
-
-    def counts_nothing(self, pos: int, end: int) -> bool:
-        """Whether the parentheses in this substitution balance however they are counted."""
-        text, count = self.text, 0
-        while (found := _counted(text, pos, end)) is not None:
-            pos = found.end()
-            mark = found[0]
-            if mark in "()":
-                count += 1 if mark == "(" else -1
-                if count < 0:
-                    return False
-            elif mark in '$"':
-                pos += self.skipped(found.start())
-            elif mark[0] != "\\" and not _closed_quote(mark):
-                return False
-        return not count and pos <= end
-
-    def skipped(self, pos: int) -> int:
-        """How much of arithmetic or of double quotes follows the character at `pos`: they were read and balance."""
-        part, length = self.budget.known.get((pos + self.base, False), (None, 1))
-        if isinstance(part, Arithmetic | DoubleQuoted) and part.end - part.start == length:
-            return length - 1
-        if self.text[pos] == "$":
-            return 0
-        return _double_rest(self.text, pos + 1).end() - pos - 1  # type: ignore[union-attr]  # matches everywhere
 
     def settled(self) -> None:
         """An uncertain reading stays; once none is left, nothing need be remembered."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from policyengine.shell.expansions import Expansions, without
+from policyengine.shell.arithmetic import ArithmeticExpansions
+from policyengine.shell.expansions import without
 from policyengine.shell.lexer import END, Pending, Steps
 from policyengine.shell.nodes import (
     DoubleQuoted,
@@ -25,7 +26,7 @@ _flat_piece = re.compile(r"""\\\n|\\(.)|'([^']*)'|\$'((?:[^'\\]|\\.)*)'|\$?"((?:
 _leading_tabs = re.compile(r"^\t+", re.MULTILINE).finditer
 
 
-class Heredocs(Expansions):
+class Heredocs(ArithmeticExpansions):
     """A reader that knows where here-documents end."""
 
     __slots__ = ()
