@@ -123,7 +123,7 @@ APPLESCRIPT = Language(
         r"\bwith administrator privileges": Rule(Kind.ESCALATE, ("osascript",)),
         r"\bdisplay dialog\b[^\n]{0,400}\bhidden answer": Rule(Kind.OPAQUE, ("asks a person for a secret",)),
         r"\brun script ": _DYNAMIC,
-        r"\btell application \"System Events\"": Rule(Kind.OPAQUE, ("acts on other programs",)),
+        r"\btell (?:application|app) ": Rule(Kind.OPAQUE, ("acts on other programs",)),
     },
     interpolating="",
 )

@@ -100,9 +100,11 @@ def deliver(machine: Machine, target: Target, stream: Stream, origin: str) -> No
             machine.effects.append(Exhaust("infinite-write", machine.where, target.span, origin))
         taint = stream.taint
         machine.effects.append(
-            FileWrite(target.path, target.unknown, False, target.append, taint, machine.where, target.span, origin)
+            FileWrite(
+                target.path, target.unknown, target.glob, target.append, taint, machine.where, target.span, origin
+            )
         )
-        if not target.unknown:
+        if not target.unknown and not target.glob:
             machine.write_file(target.path, stream, append=target.append)
     elif target.kind == "peer" and target.peer is not None and stream.text != "":
         host = target.peer[0]
@@ -287,6 +289,9 @@ def _special(machine: Machine, text: str) -> Stream:
     return Stream(known[0].text, known[0].taint) if known else machine.stdin
 
 
+_TEMPORARY = ("/tmp/", "/var/tmp/", "/private/tmp/", "/dev/")  # noqa: S108  names, nothing is written there
+
+
 def file_stream(machine: Machine, path: Path) -> Stream:
     """What is known of a file's contents."""
     if path.unknown:
@@ -300,8 +305,10 @@ def file_stream(machine: Machine, path: Path) -> Stream:
 
 
 def _place_taint(machine: Machine, path: str) -> Taints:
-    inside = any(path == root or path.startswith(root.rstrip("/") + "/") for root in machine.situation.workspace)
-    return frozenset({Taint.WORKSPACE}) if inside else frozenset()
+    """Of the workspace; of nobody knows whom, unless it is a temporary file."""
+    if any(path == root or path.startswith(root.rstrip("/") + "/") for root in machine.situation.workspace):
+        return frozenset({Taint.WORKSPACE})
+    return frozenset() if path.startswith(_TEMPORARY) else frozenset({Taint.INPUT})
 
 
 def _opened(machine: Machine, value: Value, *, append: bool, origin: str) -> Target:
@@ -314,7 +321,7 @@ def _opened(machine: Machine, value: Value, *, append: bool, origin: str) -> Tar
         return Target("peer", peer=peer, span=value.span)
     path = place_of(machine, value)
     path = path._replace(path=through(machine, path.path))
-    return Target("file", path.path, path.unknown, append, span=value.span)
+    return Target("file", path.path, path.unknown, append, span=value.span, glob=path.glob)
 
 
 def is_standard(text: str) -> bool:
