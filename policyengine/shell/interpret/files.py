@@ -109,7 +109,13 @@ def into(invocation: Invocation, use: Use) -> None:
             remote = source.role == "source" and is_remote(source.value.text)
             name = base_name(source.value.text.rpartition(":")[2] if remote else source.value.text)
             stream = invocation.content if remote else file_stream(invocation.machine, invocation.path(source))
-            invocation.machine.write_file(f"{path.rstrip('/')}/{name}", stream)
+            inner = through(invocation.machine, f"{path.rstrip('/')}/{name}")
+            if "/." in inner and name not in (".", ".."):  # configuration, which is protected by its name
+                where, taint = invocation.where(use), stream.taint
+                invocation.machine.effects.append(
+                    FileWrite(inner, False, source.value.glob, False, taint, where, use.value.span, invocation.origin)
+                )
+            invocation.machine.write_file(inner, stream)
 
 
 def delete(invocation: Invocation, use: Use) -> None:

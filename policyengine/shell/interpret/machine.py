@@ -135,6 +135,7 @@ class Target(NamedTuple):
     peer: tuple[str, str] | None = None
     body: Script | None = None
     span: Span | None = None
+    glob: bool = False
 
 
 class Runner(Protocol):
