@@ -204,6 +204,7 @@ _WRITTEN = (
     r"(?:^|[\n:|])[ \t]*[%.$\d,']{0,20}(?:w(?:rite)?!?|(?P<more>W)|sav(?:eas)?!?|up(?:date)?!?)"
     r"[ \t]+(?:>>[ \t]*)?(?P<file>[^\s|!>][^\s|]*)"
 )
+_READ = r"(?:^|[\n:|])[ \t]*[%.$\d,']{0,20}(?:e(?:dit)?!?|E|r(?:ead)?)[ \t]+(?P<file>[^\s|!>][^\s|]*)"
 
 
 def read_editor(text: str) -> list[Act]:
@@ -218,6 +219,10 @@ def read_editor(text: str) -> list[Act]:
     files = [
         Act(Kind.APPEND if found["more"] else Kind.WRITE, Value(found["file"]), start=found.start(), end=found.end())
         for found in re.finditer(_WRITTEN, text[:MAX_CODE])
+    ]
+    files += [
+        Act(Kind.READ, Value(found["file"]), start=found.start(), end=found.end())
+        for found in re.finditer(_READ, text[:MAX_CODE])
     ]
     return acts + files + _read_calls(re.sub(_LINE, "", text) if lines else text)
 
