@@ -92,6 +92,7 @@ def _combinations(machine: Machine, node: SimpleCommand, mark: int) -> None:
 
 def _once(machine: Machine, node: SimpleCommand) -> None:
     values = expand_all(machine, node.words) if node.words else []
+    machine.spend(len(values))
     if not node.redirects and not node.assignments and values:
         dispatch(machine, values, node.words, machine.span(node.start, node.end))
         return

@@ -22,7 +22,7 @@ MAX_BYTES = 256 * 1024  # of the analysed text, in UTF-8
 MAX_DEPTH = 40  # nesting of statements, substitutions, code strings and calls together
 MAX_COMMANDS = 800  # simple commands that are interpreted, repetitions included; one more for each so many characters
 CHARACTERS_PER_COMMAND = 32
-MAX_FIELDS, CHARACTERS_PER_FIELD = 10_000, 4  # arguments that come out of expansions; likewise
+MAX_FIELDS, CHARACTERS_PER_FIELD = 10_000, 4  # arguments and what comes out of expansions; likewise
 MAX_CODE = 64 * 1024  # characters of computed and nested code beyond the length of the text itself
 MAX_PASSES = 200  # loop bodies interpreted more than once, over the whole call
 MAX_CHOICES, MAX_VERSIONS = 4, 16  # alternatives kept of one variable, and of one file's text
@@ -279,7 +279,7 @@ class Machine:
             self.out.add(stream)
 
     def spend(self, fields: int) -> None:
-        """Count arguments that an expansion gave.
+        """Count arguments, those that an expansion gave once more.
 
         Raises:
             Limit: there were too many.

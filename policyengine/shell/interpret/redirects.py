@@ -33,6 +33,7 @@ class Wiring(NamedTuple):
 
 
 _UNCHANGED = Wiring()
+FIELDS = 2  # arguments that a redirection counts for: it takes as long as two
 
 
 class redirected:  # in lower case: used as a function; one of `contextlib` costs three times as much
@@ -78,6 +79,7 @@ def permanent(machine: Machine, redirects: Sequence[Redirect]) -> None:
 def wire(machine: Machine, redirects: Sequence[Redirect], origin: str) -> Wiring:
     """Open what the redirections name, in order."""
     wiring = _UNCHANGED
+    machine.spend(len(redirects) * FIELDS)
     for redirect in redirects:
         if redirect.fd != "2" or not _is_idle(redirect):
             wiring = _KINDS[redirect.op](machine, redirect, wiring, origin)
