@@ -89,7 +89,7 @@ class Hunt:
         self.tally.rejected += not (seen.valid_extglob if case.extglob else seen.valid)
         self.tally.stalled += seen.runs[1].status is None
         for finding in self._findings(case, seen, self.tally.scripts):
-            if finding.law == "effects missed" and is_open(case.text):
+            if finding.law.startswith("effects ") and is_open(case.text):
                 self.tally.open += 1
                 continue
             if excused(case, finding):

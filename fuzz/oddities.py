@@ -39,7 +39,7 @@ _SUBSCRIPTED: Final = re.compile(r"\w+\[")
 
 def excused(case: Case, finding: Finding) -> bool:
     """Whether an oddity of bash explains a finding."""
-    if finding.law == "invented":
+    if finding.law in ("invented", "effects invented"):
         return finding.detail.removeprefix("unknown ").strip("'") in _perhaps_commands(case)
     if finding.law == "accepts" and any(pattern.search(case.text) for pattern in _REJECTED):
         return True

@@ -39,6 +39,12 @@ OPEN: Final = (
         "2> >( m3 )\n",
         Started("m3", ()),
     ),
+    OpenFault(
+        "eval-of-partly-unknown-text",
+        re.compile(r"\beval\b"),
+        "eval e1 'd2' \"a $( m3 )\"\n",
+        Started("e1", ("d2", "a")),
+    ),
 )
 
 
