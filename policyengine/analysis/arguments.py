@@ -25,7 +25,7 @@ from policyengine.patterns import lazily
 from policyengine.shell.interpret import Situation, interpret, interpret_code
 from policyengine.shell.paths import Path, Place, normal, resolve, tilde
 from policyengine.shell.programs import Programs
-from policyengine.shell.urls import split_host, split_url
+from policyengine.shell.urls import as_fetched, split_host, split_url
 
 MAX_PATHS = 1000  # of one list argument
 _SURROGATE = re.compile("[\ud800-\udfff]").search
@@ -54,7 +54,8 @@ class Analysis:
         return Place(self.situation.cwd, bool(self.situation.cwd))
 
     def path(self, text: str) -> Path:
-        """A path argument; a leading tilde counts, since some tools expand it."""
+        """A path argument; a leading tilde counts and blanks around it do not, since tools differ in both."""
+        text = text.strip() or text
         if text[:1] == "~":
             head, slash, rest = text.partition("/")
             home = tilde(head, self.situation.home, self.place(), self.situation.platform)
@@ -271,7 +272,7 @@ def _patch(analysis: Analysis, text: str, arguments: Arguments, given: Given) ->
 
 # -------------------------------------------------------------------------------------------------------------- network
 def _url(analysis: Analysis, text: str, arguments: Arguments, given: Given) -> None:
-    url = split_url(text)
+    url = split_url(as_fetched(text))
     span = (0, len(text))
     if url.scheme == "file":
         _read(analysis, url.path, arguments, given)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from policyengine.patterns import lazily
 from policyengine.records import NamedTuple
 
-__all__ = ["Url", "host_name", "is_remote", "split_host", "split_remote", "split_url"]
+__all__ = ["Url", "as_fetched", "host_name", "is_remote", "split_host", "split_remote", "split_url"]
 
 _SCHEME = lazily(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _NUMBER = lazily(r"(?:0[xX][0-9A-Fa-f]{1,16}|\d{1,20})\Z")
@@ -33,6 +35,23 @@ def split_url(text: str, default_scheme: str = "http") -> Url:
         end = place if place >= 0 else end
     host, port = split_host(rest[:end])
     return Url(scheme, host, port, rest[end:])
+
+
+def as_fetched(text: str) -> str:
+    """A URL as libraries that follow the URL standard take it (WHATWG URL 4.4): blanks, slashes and dots are mended."""
+    text = text.strip(_BLANKS).translate(_DROPPED)
+    found = _WEB.match(text)
+    if found is not None:
+        text = f"{found[1]}://{text[found.end() :]}"
+    elif text[:2] in ("//", "\\\\", "/\\", "\\/"):
+        text = "http://" + text[2:]
+    return text.translate(_DOTS)
+
+
+_BLANKS = "".join(map(chr, range(33)))
+_DROPPED = {ord(character): None for character in "\t\r\n"}
+_DOTS = dict.fromkeys(map(ord, "\u3002\uff0e\uff61"), ".")  # dots in host names (UTS 46)
+_WEB = lazily(r"(https?|wss?|ftp):[/\\]*", re.IGNORECASE)
 
 
 def split_host(text: str) -> tuple[str, str]:

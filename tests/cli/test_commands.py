@@ -107,3 +107,10 @@ def test_hostile_inputs_double_in_length() -> None:
     for shape in ("list", "nest", "word", "quote"):
         assert lengths[f"{shape}4"] == pytest.approx(2 * lengths[f"{shape}2"], rel=0.02)
         assert lengths[f"{shape}2"] == pytest.approx(2 * lengths[f"{shape}1"], rel=0.02)
+
+
+def test_a_bundle_does_not_replace_a_device(tmp_path: Path) -> None:
+    device = tmp_path / "device"
+    device.symlink_to("/dev/null")
+    assert run("compile", "-o", str(device)).status == 0
+    assert device.is_symlink()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policyengine.shell.paths import Path, Place, base_name, normal, on_macos, resolve, tilde
-from policyengine.shell.urls import Url, split_host, split_remote, split_url
+from policyengine.shell.urls import Url, as_fetched, split_host, split_remote, split_url
 
 HERE = Place("/workspace")
 
@@ -89,6 +89,24 @@ def test_a_base_name_ignores_trailing_slashes() -> None:
 )
 def test_a_url_is_taken_apart(text: str, url: Url) -> None:
     assert split_url(text) == url
+
+
+@pytest.mark.parametrize(
+    ("text", "host"),
+    [
+        (" http://a.test", "a.test"),
+        ("ht\ntp://a.test/x", "a.test"),
+        ("http:\\\\a.test", "a.test"),
+        ("http:a.test/x", "a.test"),
+        ("http:////a.test", "a.test"),
+        ("//a.test/x", "a.test"),
+        ("http://1\u30022\uff0e3\uff614/", "1.2.3.4"),
+        ("a.test:80/http:b.test", "a.test"),
+        ("file:///x", ""),
+    ],
+)
+def test_a_url_is_read_as_those_who_fetch_it_do(text: str, host: str) -> None:
+    assert split_url(as_fetched(text)).host == host
 
 
 def test_hosts_and_remote_paths() -> None:

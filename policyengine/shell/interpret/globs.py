@@ -84,6 +84,9 @@ def _class(item: str) -> str:
     inner = item[1:-1]
     negated = inner[:1] in ("!", "^")
     inner = inner[negated:].replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
+    for character in "&~|":  # doubled they may come to mean something (Python library reference, re)
+        inner = inner.replace(character, "\\" + character)
+    inner = inner.replace("--", "-\\-")
     text = f"[{'^' if negated else ''}{inner}]"
     try:
         re.compile(text)
