@@ -60,9 +60,7 @@ def _parser() -> _Parser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (summary, add) in COMMANDS.items():
         add(
-            commands.add_parser(
-                name, help=summary, description=summary, allow_abbrev=False, formatter_class=_Formatter
-            )
+            commands.add_parser(name, help=summary, description=summary, allow_abbrev=False, formatter_class=_Formatter)
         )
     return parser
 
@@ -102,17 +100,13 @@ def _command(parser: argparse.ArgumentParser) -> None:
 
 def _bench(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--suite", choices=SUITES, required=True, help="what is measured")
-    parser.add_argument(
-        "--input", metavar="FILE.jsonl", help='everyday commands: rows with "text", or decide requests'
-    )
+    parser.add_argument("--input", metavar="FILE.jsonl", help='everyday commands: rows with "text", or decide requests')
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     _policy(parser)
 
 
 def _compile(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", default="policy.bundle", help="default: policy.bundle"
-    )
+    parser.add_argument("-o", "--output", metavar="FILE", default="policy.bundle", help="default: policy.bundle")
     _rules(parser)
 
 
