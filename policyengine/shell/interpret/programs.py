@@ -189,7 +189,9 @@ def _run_tail(invocation: Invocation, tail: Tail) -> None:
 
 def _filled(invocation: Invocation, tail: Tail) -> list[tuple[Value, ...]]:
     if tail.appended == "paths":
-        return [filled(tail, value) for value in _below(invocation)]
+        if invocation.below is None:
+            invocation.below = _below(invocation)
+        return [filled(tail, value) for value in invocation.below]
     stdin, flags = invocation.machine.stdin, invocation.reading.flags
     if not tail.hole:
         return [(*tail.words, *_items(stdin, flags))]
