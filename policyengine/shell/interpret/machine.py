@@ -198,6 +198,8 @@ class Machine:
     # ------------------------------------------------------------------------------------------------ one shell's state
     def put(self, key: str, value: object) -> None:
         """Set a cell: a variable by its name, a function by `name()`, an alias by `name=`, options and cwd by `/…`."""
+        if type(value) is Variable and (key[-1:] in (")", "=") or key[:1] == "/"):
+            return  # no name: `unset 'f()'` must not touch what is kept under such keys
         self.trail.append((key, self.cells.get(key)))
         self.cells[key] = value
 
