@@ -13,6 +13,7 @@ from policyengine.records import NamedTuple
 __all__ = ["Path", "Place", "base_name", "home_of", "normal", "on_macos", "resolve", "tilde"]
 
 _UNEVEN = re.compile(r"/(?:/|\.{1,2}(?:/|\Z)|\Z)").search  # something that `normal` has to resolve
+_PROCESS_ROOT = re.compile(r"(?:/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/root(?:/|\Z))+")  # proc(5)
 _LOGIN = re.compile(r"[A-Za-z_][\w.-]*\Z").match
 
 
@@ -47,6 +48,8 @@ def normal(path: str) -> str:
 
 def resolve(text: str, cwd: Place, *, exact: bool = True, glob: bool = False) -> Path:
     """Resolve `text` (tilde already expanded) against `cwd`; with `exact` false it is a certain prefix only."""
+    if text[:6] == "/proc/":
+        text = _PROCESS_ROOT.sub("/", text)
     if text[:1] == "/":
         return Path(normal(text) if exact else _prefix(text), not exact, glob)
     if not cwd.exact:

@@ -79,7 +79,7 @@ JAVASCRIPT = Language(
         r"\b(?:chmod|chmodSync)\s*\(": Rule(Kind.ATTRIBUTE, ("mode", "")),
         r"\bnet\s*\.\s*(?:connect|createConnection)\s*\(|\.connect\s*\(": _CONNECT,
         r"\b(?:fetch|https?\s*\.\s*(?:get|request)|axios(?:\.\w+)?)\s*\(": Rule(Kind.FETCH),
-        r"(?<![\w.])(?:eval|Function)\s*\(|\bvm\s*\.\s*run\w*\s*\(": _DYNAMIC,
+        r"(?<![\w.])(?:eval|Function)\s*\(|[(,]\s*eval\s*[,)]|\bvm\s*\.\s*run\w*\s*\(": _DYNAMIC,
     },
     interpolating="`",
     interpolated=r"\$\{",

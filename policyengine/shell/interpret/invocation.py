@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from policyengine.effects import CLEAN, Connect, Execute, Span, Taint, Transfer, Where
 from policyengine.shell.interpret.content import content_of
+from policyengine.shell.interpret.evaluate import ScriptFile, run_file
 from policyengine.shell.interpret.machine import Machine, Stream
 from policyengine.shell.interpret.redirects import place_of
-from policyengine.shell.paths import Path, Place
+from policyengine.shell.paths import Path, Place, resolve
 from policyengine.shell.programs import Reading, Use
 from policyengine.shell.urls import split_host, split_url
 from policyengine.shell.values import Value
@@ -102,4 +103,8 @@ class Invocation:
         machine.effects.append(
             Execute(words[0].text, "", texts, False, CLEAN, machine.where, words[0].span, self.origin)
         )
+        path = resolve(f"{words[0].text.replace('.', '/')}.py", self.cwd).path
+        if machine.where is Where.HERE and machine.file(path):
+            script = ScriptFile(path, False, words[1:], words[0].span, "python")
+            machine.forked(lambda: run_file(machine, script, machine.file(path)))
         machine.emit(_UNKNOWN_OUTPUT)

@@ -20,8 +20,7 @@ from policyengine.shell.values import UNKNOWN, Value
 
 MAX_BYTES = 256 * 1024  # of the analysed text, in UTF-8
 MAX_DEPTH = 40  # nesting of statements, substitutions, code strings and calls together
-MAX_COMMANDS = 800  # simple commands that are interpreted, repetitions included; one more for each so many characters
-CHARACTERS_PER_COMMAND = 32
+MAX_COMMANDS, CHARACTERS_PER_COMMAND = 800, 32  # simple commands that are interpreted; one more for each so many
 MAX_FIELDS, CHARACTERS_PER_FIELD = 10_000, 4  # arguments and what comes out of expansions; likewise
 MAX_CODE = 64 * 1024  # characters of computed and nested code beyond the length of the text itself
 MAX_PASSES = 200  # loop bodies interpreted more than once, over the whole call
@@ -180,8 +179,7 @@ class Machine:
         self.pipes: dict[str, Script] = {}
         self.next_descriptor = 63
         self.positional: tuple[Value, ...] | None = ()
-        self.conditional = 0
-        self.asynchronous = 0
+        self.conditional = self.asynchronous = 0
         self.calling: dict[str, int] = {}
         self.picks: dict[str, int] | None = None
         self.seen: dict[str, int] = {}  # variables with several choices that were read since the last reset

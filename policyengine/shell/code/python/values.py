@@ -137,6 +137,8 @@ class Scope:
             first = node.target.elts[0] if isinstance(node.target, ast.Tuple) and node.target.elts else node.target
             if isinstance(first, ast.Name):
                 self.constants[first.id] = below
+                if isinstance(node.iter, ast.Call) and (self.name_of(node.iter.func) or "").startswith("pathlib."):
+                    self.objects[first.id] = "pathlib.Path"
             return
         if isinstance(node.target, ast.Name):
             items = node.iter.elts if isinstance(node.iter, ast.List | ast.Tuple | ast.Set) else []
