@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from policyengine.effects import CLEAN, Span, Taints
 from policyengine.records import NamedTuple
 
@@ -27,3 +29,9 @@ class Value(NamedTuple):
 
 
 UNKNOWN = Value("", exact=False)
+
+
+def hull(words: Sequence[Value]) -> Span | None:
+    """The stretch of text from which all of the words come; those of standard input stand before the command."""
+    spans = [word.span for word in words if word.span is not None]
+    return (min(start for start, _ in spans), max(end for _, end in spans)) if spans else None

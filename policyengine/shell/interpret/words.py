@@ -267,6 +267,7 @@ def substitution(machine: Machine, part: CommandSubstitution) -> Value:
     span = machine.span(part.start, part.end)
     if isinstance(part.body, Unread):
         machine.opaque(Cause.UNPARSEABLE, part.body.message, span)
+        machine.capture(part.body.before)
         return Value("", exact=False, span=span)
     out = machine.capture(part.body.body)
     if out.text is None:
@@ -280,6 +281,7 @@ def _process(machine: Machine, part: ProcessSubstitution) -> str:
     machine.next_descriptor -= 1
     if isinstance(part.body, Unread):
         machine.opaque(Cause.UNPARSEABLE, part.body.message, machine.span(part.start, part.end))
+        machine.capture(part.body.before)
         return path
     if part.op == "<":
         out = machine.capture(part.body.body)

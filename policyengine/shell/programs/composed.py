@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from policyengine.shell.programs.parts import Operand
 from policyengine.shell.programs.reading import Tail, filled
-from policyengine.shell.values import UNKNOWN, Value
+from policyengine.shell.values import UNKNOWN, Value, hull
 
 MAX_COMMANDS = 16  # commands that given arguments are put into; more count as one unknown argument
 SHELL_CHARACTERS = frozenset(";|&<>()$`\n")
@@ -62,9 +62,6 @@ def _pieces(word: Value) -> list[Value]:
 
 def joined(words: Sequence[Value]) -> Value:
     """Words joined with blanks into one text, known up to the first unknown character."""
-    first = words[0].span
-    last = words[-1].span
-    span = None if first is None or last is None else (first[0], last[1])
     known: list[str] = []
     for word in words:
         known.append(word.text)
@@ -72,4 +69,4 @@ def joined(words: Sequence[Value]) -> Value:
             break
     exact = len(known) == len(words) and words[-1].exact and not words[-1].many
     taint = frozenset().union(*(word.taint for word in words))
-    return Value(" ".join(known), exact, False, False, taint, span)
+    return Value(" ".join(known), exact, False, False, taint, hull(words))

@@ -43,7 +43,7 @@ def _move(machine: Machine, target: Value) -> None:
 
 def pushd(machine: Machine, call: Call) -> None:
     """`pushd DIR`; without one the two topmost directories change places."""
-    stack: tuple[Place, ...] = machine.cells.get("/stack", ())
+    stack: tuple[Place, ...] = machine.cells.get("/stack") or ()
     given = operands(call)
     if given and not given[0].text.startswith("+"):
         machine.put("/stack", (machine.cwd, *stack))
@@ -56,7 +56,7 @@ def pushd(machine: Machine, call: Call) -> None:
 def popd(machine: Machine, call: Call) -> None:
     """Return to the directory on top of the stack."""
     del call
-    stack: tuple[Place, ...] = machine.cells.get("/stack", ())
+    stack: tuple[Place, ...] = machine.cells.get("/stack") or ()
     machine.put("/stack", stack[1:])
     _move(machine, Value(stack[0].path, stack[0].exact) if stack else UNKNOWN)
 

@@ -10,7 +10,7 @@ from policyengine.shell.interpret.assignments import set_variable
 from policyengine.shell.interpret.builtins.call import Call, flags, operands
 from policyengine.shell.interpret.latent import named
 from policyengine.shell.interpret.machine import MAX_TEXT, Machine, Stream, Variable
-from policyengine.shell.values import UNKNOWN, Value
+from policyengine.shell.values import UNKNOWN, Value, hull
 
 _ECHO_OPTION = lazily(r"-[neE]+\Z")
 _ESCAPE = lazily(
@@ -57,13 +57,8 @@ def echo(machine: Machine, call: Call) -> None:
     if "e" in options or machine.situation.dialect in ("sh", "zsh"):
         taint |= _escaped(text)
         text = unescaped(text)
-    span = rest[0].span if len(rest) == 1 else _hull(rest)
+    span = rest[0].span if len(rest) == 1 else hull(rest)
     machine.emit(Stream(text if "n" in options else text + "\n", taint, span=span))
-
-
-def _hull(values: list[Value]) -> tuple[int, int] | None:
-    spans = [value.span for value in values if value.span is not None]
-    return (spans[0][0], spans[-1][1]) if spans else None
 
 
 def _taint(values: list[Value]) -> Taints:
@@ -86,7 +81,7 @@ def printf(machine: Machine, call: Call) -> None:
         text = formatted(arguments[0].text, [value.text for value in arguments[1:]])
     taint = _taint(arguments) | _escaped(arguments[0].text)
     if target is None:
-        machine.emit(Stream(text, taint, span=_hull(arguments)))
+        machine.emit(Stream(text, taint, span=hull(arguments)))
     else:
         set_variable(machine, target, Value(text or "", text is not None, taint=taint), "", call.span)
 
