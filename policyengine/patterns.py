@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled when they are first used: most processes answer one call and need few of them."""
+"""Regular expressions that are compiled when first used: most processes answer one call and need few of them."""
 
 from __future__ import annotations
 
