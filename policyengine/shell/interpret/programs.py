@@ -208,7 +208,7 @@ def _below(invocation: Invocation) -> list[Value]:
     if len(tops) > MAX_REPEATS:
         return [UNKNOWN._replace(many=True)]
     name = _chosen(invocation)
-    if name:
+    if name and all(top.text.strip("/") for top in tops):  # below the root a pattern might name anything
         return [Value(f"{top.text}/**/{name}", top.exact, False, True, top.taint, top.span) for top in tops]
     return [
         Value(top.text + ("/" if top.exact else ""), exact=False, many=True, taint=top.taint, span=top.span)
@@ -224,4 +224,5 @@ def _chosen(invocation: Invocation) -> str:
     if any(value.text in _OTHERWISE for value in invocation.arguments):
         return ""
     names = [use.value for use in invocation.reading.uses if use.option == "-name"]
-    return names[0].text if len(names) == 1 and names[0].exact else ""
+    chosen = len(names) == 1 and names[0].exact and any(map(str.isalnum, names[0].text))
+    return names[0].text if chosen else ""
