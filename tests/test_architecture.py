@@ -163,7 +163,9 @@ def test_only_named_modules_touch_the_outside_world(path: Path, name: str) -> No
     wrong += [
         f"{path.name}:{node.lineno} calls {node.func.id}"
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in IMPURE_CALLS
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in IMPURE_CALLS
         and node.func.id != MAY_CALL.get(_ours(name))
     ]
     assert wrong == []
