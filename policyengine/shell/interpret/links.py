@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from policyengine.shell.interpret.machine import Machine
 
 LINKS = "/links"
+PATH_MAX = 4096  # bytes of a path name (limits.h); longer ones name nothing
 MAX_LINKS = 100  # that one call makes and that are followed
 MAX_STEPS = 8  # from a link to the next
 
@@ -26,7 +27,7 @@ def linked(machine: Machine, path: str, target: str) -> None:
 
 def below(links: Mapping[str, str], path: str) -> str:
     """A path whose directories are followed; a link itself stays what it is, as for what removes or replaces it."""
-    for _ in range(MAX_STEPS):
+    for _ in range(MAX_STEPS if len(path) <= PATH_MAX else 0):
         at = path.rfind("/")
         while at > 0 and path[:at] not in links:
             at = path.rfind("/", 0, at)

@@ -6,6 +6,7 @@ from policyengine.effects import Cause, Connect, EvaluateCode, FileRead
 from policyengine.shell.interpret.builtins.call import Call, flags, operands
 from policyengine.shell.interpret.builtins.output import mapfile as read_lines
 from policyengine.shell.interpret.evaluate import shell_text, source_file
+from policyengine.shell.interpret.latent import expanded
 from policyengine.shell.interpret.machine import Machine, Stream, Target, Variable
 from policyengine.shell.interpret.redirects import STANDARD_INPUT, is_standard, place_of
 from policyengine.shell.paths import Path
@@ -130,6 +131,42 @@ def bind(machine: Machine, call: Call) -> None:
                 arguments[at + 1].text.partition(":")[2].strip("\"' ") if value.text == "-x" else arguments[at + 1].text
             )
             evaluate_words(machine, Call(call.name, [arguments[at + 1]._replace(text=text)], call.span))
+
+
+def compgen(machine: Machine, call: Call) -> None:
+    """`compgen -C CODE` runs it, `-W WORDS` expands them (bash manual 8.7)."""
+    for value, following in zip(call.arguments, call.arguments[1:], strict=False):
+        if value.text == "-C":
+            evaluate_words(machine, Call(call.name, [following], call.span))
+        elif value.text == "-W":
+            expanded(machine, following)
+    machine.emit(Stream(None))
+
+
+def edited(machine: Machine, call: Call) -> None:
+    """`fc`: `-e EDITOR` runs it, `-s` an earlier command, which is not known; `-l` lists (bash manual 9.2)."""
+    letters = flags(call)
+    if "l" in letters:
+        machine.emit(Stream(None))
+        return
+    machine.opaque(Cause.VALUE, "which earlier command runs is not known", call.span, call.name)
+    for value, following in zip(call.arguments, call.arguments[1:], strict=False):
+        if value.text == "-e":
+            evaluate_words(machine, Call(call.name, [following], call.span))
+
+
+def jobs(machine: Machine, call: Call) -> None:
+    """`jobs -x COMMAND …` runs it; else a list (bash manual 7.2)."""
+    if "x" in flags(call):
+        _run(machine, operands(call))
+    machine.emit(Stream(None))
+
+
+def renamed(machine: Machine, call: Call) -> None:
+    """`hash -p FILE NAME` and `enable -f FILE NAME`: from now on the name is something else (bash manual 4.1, 4.2)."""
+    if set(flags(call)) & {"p", "f"}:
+        machine.opaque(Cause.VALUE, "a name that other commands use is made to mean a file", call.span, call.name)
+    machine.emit(Stream(None))
 
 
 def modifier(machine: Machine, call: Call) -> None:
