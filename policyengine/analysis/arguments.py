@@ -28,6 +28,7 @@ from policyengine.shell.programs import Programs
 from policyengine.shell.urls import as_fetched, split_host, split_url
 
 MAX_PATHS = 1000  # of one list argument
+MAX_TEXT = 64 * 1024  # of a file whose text is followed through edits
 _SURROGATE = re.compile("[\ud800-\udfff]").search
 _PATCHED = lazily(r"^(?:\*\*\* (Add|Update|Delete) File: |\*\*\* Move to: |\+\+\+ |--- )([^\n\t]+)", re.MULTILINE)
 
@@ -200,6 +201,16 @@ def _search(analysis: Analysis, text: str, arguments: Arguments, given: Given) -
 
 def _write(analysis: Analysis, text: str, arguments: Arguments, given: Given) -> None:
     _written(analysis, text, _text_in("content", arguments, given), append=False)
+    source = _text_in("move", arguments, given)
+    known = _known(analysis, source) if source is not None else None
+    target = analysis.path(text)
+    if known is not None and not target.unknown:
+        analysis.written[target.path] = WrittenFile(target.path, known.text, known.taint)
+
+
+def _known(analysis: Analysis, text: str) -> WrittenFile | None:
+    path = analysis.path(text).path
+    return analysis.written.get(path) or analysis.situation.written.get(path)
 
 
 def _append(analysis: Analysis, text: str, arguments: Arguments, given: Given) -> None:
@@ -211,13 +222,28 @@ def _append(analysis: Analysis, text: str, arguments: Arguments, given: Given) -
 
 def _edit(analysis: Analysis, text: str, arguments: Arguments, given: Given) -> None:
     """An edit in place: of a file whose text is known the new text is, too."""
-    path = analysis.path(text).path
-    known = analysis.written.get(path) or analysis.situation.written.get(path)
-    old, new = _text_in("old", arguments, given), _text_in("new", arguments, given)
-    after = None
-    if known is not None and known.text is not None and old and new is not None:
-        after = known.text.replace(old, new) if given.get("replace_all") else known.text.replace(old, new, 1)
-    _written(analysis, text, after, append=False)
+    known = _known(analysis, text)
+    after = known.text if known is not None else None
+    edits = list(_edits(arguments, given))
+    for old, new, everywhere in edits:
+        after = after.replace(old, new, -1 if everywhere else 1) if after is not None else None
+        if after is not None and len(after) > MAX_TEXT:
+            after = None
+    _written(analysis, text, after if edits else None, append=False)
+
+
+def _edits(arguments: Arguments, given: Given) -> Iterator[tuple[str, str, bool]]:
+    """What is exchanged for what, and whether everywhere: in the call itself, or in a list of objects."""
+    groups = [(arguments, given)]
+    for name, meaning in arguments.items():
+        items = given.get(name)
+        if meaning.items is not None and isinstance(items, tuple):
+            inner = {key: Argument(role) for key, role in meaning.items.items()}
+            groups += [(inner, item) for item in items[:MAX_PATHS] if isinstance(item, Mapping)]
+    for meanings, item in groups:
+        old, new = _text_in("old", meanings, item), _text_in("new", meanings, item)
+        if old and new is not None:
+            yield old, new, item.get("replace_all") is True
 
 
 def _written(analysis: Analysis, text: str, content: str | None, *, append: bool) -> None:
@@ -267,7 +293,15 @@ def _patch(analysis: Analysis, text: str, arguments: Arguments, given: Given) ->
             analysis.effects.append(FileDelete(path.path, path.unknown, span=span, origin=analysis.origin))
         else:
             analysis.effects.append(FileWrite(path.path, path.unknown, span=span, origin=analysis.origin))
-            analysis.written[path.path] = WrittenFile(path.path, None)
+            content = _added(text, match.end()) if match[1] == "Add" else None
+            analysis.written[path.path] = WrittenFile(path.path, content)
+
+
+def _added(text: str, at: int) -> str:
+    """The lines of a file that a patch adds: those with a plus, up to the next header."""
+    end = text.find("\n*** ", at)
+    lines = text[at : end if end >= 0 else len(text)].split("\n")
+    return "".join([line[1:] + "\n" for line in lines if line[:1] == "+"])
 
 
 # -------------------------------------------------------------------------------------------------------------- network

@@ -165,3 +165,33 @@ def test_a_question_without_arguments_has_no_effects() -> None:
 def test_a_wrong_description_is_refused(text: str, message: str) -> None:
     with pytest.raises(LoadError, match=message):
         compile_tools([read_text(text, "t.yaml")])
+
+
+FOLLOWED: dict[str, list[tuple[str, dict[str, Any]]]] = {
+    "edits in a list": [
+        ("Write", {"file_path": "s", "content": "A B\n"}),
+        (
+            "MultiEdit",
+            {
+                "file_path": "s",
+                "edits": [{"old_string": "A", "new_string": "rm"}, {"old_string": "B", "new_string": "/a"}],
+            },
+        ),
+    ],
+    "a patch that adds": [
+        ("apply_patch", {"input": "*** Begin Patch\n*** Add File: s\n+rm /a\n*** Update File: t\n@@\n"})
+    ],
+    "a move": [
+        ("Write", {"file_path": "t", "content": "rm /a\n"}),
+        ("move_file", {"source": "t", "destination": "s"}),
+    ],
+}
+
+
+@pytest.mark.parametrize("steps", FOLLOWED.values(), ids=FOLLOWED.keys())
+def test_what_tools_write_is_what_a_shell_runs_later(steps: list[tuple[str, dict[str, Any]]]) -> None:
+    state = RunState()
+    for tool, arguments in (*steps, ("bash", {"command": "sh s"})):
+        facts = facts_of(tool, state, **arguments)
+        state = RunState(written={**state.written, **{file.path: file for file in facts.written}})
+    assert any(effect == {**effect, "kind": "file.delete", "path": "/a"} for effect in map(as_json, facts.effects))
