@@ -94,7 +94,8 @@ class _Reader:
                 self.acts.append(Act(Kind.EXHAUST, more=("fork-bomb",)))
             pending.extend(reversed(_children(node)))
         self._driven()
-        return self.acts
+        texts = {act.value.text for act in self.acts if act.words and act.kind in _WRITING}
+        return [act for act in self.acts if act.words or act.kind not in _WRITING or act.value.text not in texts]
 
     def _call(self, node: ast.Call) -> None:
         name = self.scope.name_of(node.func)
@@ -136,6 +137,7 @@ class _Reader:
                 self.acts.append(act._replace(kind=Kind.DRIVEN))
 
 
+_WRITING = (Kind.WRITE, Kind.APPEND)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 

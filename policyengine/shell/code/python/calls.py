@@ -68,6 +68,16 @@ def _open(node: ast.Call, scope: Scope) -> list[Act]:
     return [Act(_kind_of(scope.text(mode)), value)] if mode is not None else [Act(Kind.READ, value)]
 
 
+def _write_opened(node: ast.Call, scope: Scope) -> list[Act]:
+    """`open(path, "w").write(text)`."""
+    assert isinstance(node.func, ast.Attribute)
+    owner = node.func.value
+    if not (isinstance(owner, ast.Call) and scope.name_of(owner.func) in ("open", "io.open") and node.args):
+        return []
+    words = (scope.text(node.args[0]),)
+    return [act._replace(words=words) for act in _open(owner, scope) if act.kind in (Kind.WRITE, Kind.APPEND)]
+
+
 def _kind_of(mode: Value) -> Kind:
     if not mode.exact:
         return Kind.WRITE
@@ -371,6 +381,7 @@ METHODS: dict[str, Handler] = {
     "write_bytes": _path_method(Kind.WRITE),
     "read_text": _path_method(Kind.READ),
     "read_bytes": _path_method(Kind.READ),
+    "write": _write_opened,
     "touch": _path_method(Kind.WRITE),
     "mkdir": _path_method(Kind.WRITE),
     "chmod": _chmod_method,
