@@ -11,6 +11,9 @@ from collections import namedtuple
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, dataclass_transform
 
+if TYPE_CHECKING:
+    from inspect import Signature
+
 __all__ = ["NamedTuple", "Record", "named_tuple", "replace"]
 
 try:
@@ -26,6 +29,10 @@ def _defaults_of(fields: tuple[str, ...], namespace: dict[str, Any]) -> dict[str
 
 
 # --------------------------------------------------------------------------------------------------------- named tuples
+def _template(owner: Any) -> type[tuple[Any, ...]]:
+    return namedtuple(owner.__name__, owner._fields, defaults=owner._field_defaults.values())
+
+
 class _TupleType(type):
     """Makes a named tuple of a class body, without its constructor."""
 
@@ -38,6 +45,13 @@ class _TupleType(type):
         namespace |= {"__slots__": (), "_fields": fields, "_field_defaults": defaults, "__match_args__": fields}
         return super().__new__(cls, name, bases, namespace)
 
+    @property
+    def __signature__(cls) -> Signature:
+        """What the constructor takes, for tools that ask before the first instance is made (`inspect.signature`)."""
+        from inspect import signature  # noqa: PLC0415  slow to import, and no hook asks
+
+        return signature(_template(cls))
+
 
 class _Tuple(tuple[Any, ...], metaclass=_TupleType):
     """What all named tuples of ours have in common; `typing.NamedTuple` documents it."""
@@ -49,8 +63,7 @@ class _Tuple(tuple[Any, ...], metaclass=_TupleType):
     def __new__(cls, *values: Any, **named: Any) -> Any:
         """Compile the constructor, and from now on use that."""
         owner: Any = next(base for base in cls.__mro__ if "_fields" in base.__dict__)
-        template = namedtuple(owner.__name__, owner._fields, defaults=owner._field_defaults.values())  # type: ignore[misc]
-        owner.__new__ = template.__new__
+        owner.__new__ = _template(owner).__new__
         return cls(*values, **named)
 
     @classmethod
