@@ -7,6 +7,7 @@ sandbox's business). Tilde prefixes are resolved by `tilde`, since whether one i
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from policyengine.records import NamedTuple
 
@@ -87,6 +88,11 @@ _SPELLED_ON_MACOS = {
     name.lower(): name
     for name in ("System", "Library", "Users", "Applications", "Volumes", "var", "opt", "tmp", "cores")
 }
+
+
+def is_below(path: str, roots: Sequence[str]) -> bool:
+    """Whether a path lies in one of these directories; none of them lies in itself."""
+    return any(path.startswith(root.rstrip("/") + "/") for root in roots)
 
 
 def base_name(path: str) -> str:

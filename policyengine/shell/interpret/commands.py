@@ -31,7 +31,7 @@ from policyengine.shell.interpret.syntax import tolerant
 from policyengine.shell.interpret.unset import unset_reading
 from policyengine.shell.interpret.words import expand_all
 from policyengine.shell.nodes import CommandSubstitution, DoubleQuoted, Literal, SimpleCommand, SingleQuoted, Word
-from policyengine.shell.paths import base_name
+from policyengine.shell.paths import base_name, is_below
 from policyengine.shell.values import Value
 
 MAX_COMBINATIONS = 2 * MAX_CHOICES  # of the choices of several variables that are tried for one command
@@ -265,7 +265,9 @@ def _external(machine: Machine, head: Value, arguments: Sequence[Value], span: S
 
 def _undescribed(machine: Machine, name: str, path: str, arguments: Sequence[Value], span: Span | None) -> None:
     """A file that is run is what Execute says; a program that nobody described is Opaque."""
-    if not path or (path.rpartition("/")[0].endswith(_PROGRAM_PLACES) and not _in_workspace(machine, path)):
+    if not path or (
+        path.rpartition("/")[0].endswith(_PROGRAM_PLACES) and not is_below(path, machine.situation.workspace)
+    ):
         machine.opaque(Cause.PROGRAM, name, span, name)
     _wrapped(machine, arguments[:MAX_WRAPPED], arguments, span)
     taint = frozenset().union(*[value.taint for value in arguments])
@@ -278,10 +280,6 @@ def _wrapped(machine: Machine, first: Sequence[Value], arguments: Sequence[Value
         if value.exact and machine.program(base_name(value.text)) is not None:
             machine.forked(lambda: dispatch(machine, [*arguments[at:]], (), span))  # noqa: B023  called at once
             return
-
-
-def _in_workspace(machine: Machine, path: str) -> bool:
-    return any(path.startswith(root.rstrip("/") + "/") for root in machine.situation.workspace)
 
 
 def _text(value: Value) -> str | None:

@@ -12,7 +12,7 @@ from policyengine.shell.interpret.machine import NOTHING, OUTER_INPUT, Machine, 
 from policyengine.shell.interpret.secrets import is_secret
 from policyengine.shell.interpret.words import expand, expand_body, expand_one
 from policyengine.shell.nodes import Literal, Redirect
-from policyengine.shell.paths import Path, Place, on_macos, resolve
+from policyengine.shell.paths import Path, Place, is_below, on_macos, resolve
 from policyengine.shell.values import UNKNOWN, Value
 
 FETCHED: Taints = frozenset({Taint.FETCHED})
@@ -308,7 +308,7 @@ def file_stream(machine: Machine, path: Path) -> Stream:
 
 def _place_taint(machine: Machine, path: str) -> Taints:
     """Of the workspace; of nobody knows whom, unless it is a temporary file."""
-    if any(path == root or path.startswith(root.rstrip("/") + "/") for root in machine.situation.workspace):
+    if path in machine.situation.workspace or is_below(path, machine.situation.workspace):
         return frozenset({Taint.WORKSPACE})
     return frozenset() if path.startswith(_TEMPORARY) else frozenset({Taint.INPUT})
 
