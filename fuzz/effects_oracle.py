@@ -21,6 +21,7 @@ from policyengine.effects import Cause, Effect, Execute, Opaque
 from policyengine.shell.interpret import Situation, interpret
 from policyengine.shell.programs import Programs
 
+MARKER = re.compile(r"[medv]\d+")
 _SITUATION = Situation(
     cwd="/w/0", home="/w", workspace=("/w",), env={"PATH": "/bin", "HOME": "/w", "LC_ALL": "C.UTF-8"}
 )

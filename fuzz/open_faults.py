@@ -20,32 +20,7 @@ class OpenFault(NamedTuple):
     started: Started
 
 
-OPEN: Final = (
-    OpenFault(
-        "xargs-runs-once-per-line",
-        re.compile(r"\bxargs\b.*(-L|-n)", re.DOTALL),
-        "printf 'a\\nb\\n' | xargs -L 1 m1\n",
-        Started("m1", ("a",)),
-    ),
-    OpenFault(
-        "quotes-in-operand-keep-it-whole",
-        re.compile(r"\$\{[^{}]*[-+=?][^{}]*['\"\\]", re.DOTALL),
-        "v1 ${u:-'a b'}\n",
-        Started("v1", ("a b",)),
-    ),
-    OpenFault(
-        "redirection-to-a-process",
-        re.compile(r"[<>&]\s*[<>]\("),
-        "2> >( m3 )\n",
-        Started("m3", ()),
-    ),
-    OpenFault(
-        "eval-of-partly-unknown-text",
-        re.compile(r"\beval\b"),
-        "eval e1 'd2' \"a $( m3 )\"\n",
-        Started("e1", ("d2", "a")),
-    ),
-)
+OPEN: Final[tuple[OpenFault, ...]] = ()
 
 
 def is_open(text: str) -> bool:

@@ -42,13 +42,14 @@ from policyengine.effects.kinds import (
     UseTool,
     VersionControl,
 )
-from policyengine.effects.terms import CLEAN, FATAL_CAUSES, Cause, Span, Taint, Taints, Where
+from policyengine.effects.terms import CLEAN, FATAL_CAUSES, HOLE, Cause, Span, Taint, Taints, Where
 from policyengine.records import NamedTuple
 
 __all__ = [
     "CLEAN",
     "EFFECTS",
     "FATAL_CAUSES",
+    "HOLE",
     "KINDS",
     "Cause",
     "Cloud",
@@ -156,7 +157,10 @@ def as_json(effect: Effect) -> dict[str, object]:
 
 
 class WrittenFile(NamedTuple):
-    """What the run knows of a file that the call writes: its text where that is known (bounded), else None."""
+    """What the run knows of a file that the call writes: its text where that is known (bounded), else None.
+
+    A text that is known in part has a `HOLE` for each piece that is not.
+    """
 
     path: str
     text: str | None

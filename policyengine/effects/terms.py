@@ -32,6 +32,9 @@ class Taint(StrEnum):
 
 
 Taints: TypeAlias = frozenset[Taint]
+# Stands in text for a piece that is not known, so that what is written around it is read all the same. A character
+# that no text can hold by right (Unicode 3.4, D14: noncharacter); who writes it gains an unknown piece.
+HOLE = "\ufdd0"
 CLEAN: Taints = frozenset()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from policyengine.effects import CLEAN, Span, Taints
+from policyengine.effects import CLEAN, HOLE, Span, Taints
 from policyengine.records import NamedTuple
 
 
@@ -18,6 +18,7 @@ class Value(NamedTuple):
         glob: `text` holds active glob characters and may stand for any number of matching names.
         taint: where the unknown or known text came from.
         span: `[start, end)` in the outermost analysed text.
+        rest: what is written behind the first unknown piece, `HOLE` for each further one.
     """
 
     text: str
@@ -26,6 +27,18 @@ class Value(NamedTuple):
     glob: bool = False
     taint: Taints = CLEAN
     span: Span | None = None
+    rest: str = ""
+
+    @property
+    def template(self) -> str:
+        """The text with a `HOLE` for each piece that is not known."""
+        return self.text if self.exact else f"{self.text}{HOLE}{self.rest}"
+
+
+def from_template(template: str, taint: Taints = CLEAN, span: Span | None = None) -> Value:
+    """The value that a text with holes stands for."""
+    known, hole, rest = template.partition(HOLE)
+    return Value(known, not hole, taint=taint, span=span, rest=rest)
 
 
 UNKNOWN = Value("", exact=False)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from policyengine.effects import (
     CLEAN,
+    HOLE,
     Contains,
     Effect,
     Facts,
@@ -159,7 +160,7 @@ def _remembered(state: RunState, files: Iterable[WrittenFile], *, sure: bool) ->
         written.pop(file.path, None)  # the latest stands last
         digests.pop(file.path, None)
         written[file.path] = _merged(file, before, sure=sure)
-        if file.text is not None and sure:
+        if file.text is not None and sure and HOLE not in file.text:
             digests[file.path] = hashlib.sha256(file.text.encode("utf-8", "surrogatepass")).hexdigest()
     while len(written) > MAX_WRITTEN:
         oldest = next(iter(written))

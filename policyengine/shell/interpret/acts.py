@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from policyengine.effects import (
     CLEAN,
+    HOLE,
     Cause,
     Connect,
     Database,
@@ -24,11 +26,12 @@ from policyengine.effects import (
     Transfer,
 )
 from policyengine.shell.code import ARGUMENT, Act, Kind, read_code
-from policyengine.shell.interpret.machine import Machine, Stream
+from policyengine.shell.interpret.machine import Machine
 from policyengine.shell.interpret.redirects import is_standard, place_of
+from policyengine.shell.interpret.streams import Stream
 from policyengine.shell.paths import Path, Place, tilde
 from policyengine.shell.urls import split_host, split_url
-from policyengine.shell.values import Value
+from policyengine.shell.values import Value, from_template
 
 Handler = Callable[[Machine, Act, Span | None, str], None]
 
@@ -46,10 +49,21 @@ def perform(
 
 def _supplied(act: Act, arguments: Sequence[Value] | None) -> Act:
     """An act in which the program's own arguments stand for themselves."""
-    if "\0" not in act.value.text and not any("\0" in word.text for word in act.words):
+    if not _SUPPLIED(act.value.text) and not any(_SUPPLIED(word.text) for word in act.words):
         return act
-    words = tuple([_argument(word, arguments) for word in act.words])
-    return act._replace(value=_argument(act.value, arguments), words=words)
+    words = tuple([_argument(_holed(word), arguments) for word in act.words])
+    return act._replace(value=_argument(_holed(act.value), arguments), words=words)
+
+
+_SUPPLIED = re.compile(f"[\0{HOLE}]").search
+
+
+def _holed(value: Value) -> Value:
+    """A text out of code that is not fully known: it may have holes itself."""
+    if HOLE not in value.text:
+        return value
+    found = from_template(value.text, value.taint, value.span)
+    return found if value.exact else found._replace(rest="")
 
 
 def _argument(value: Value, arguments: Sequence[Value] | None) -> Value:
@@ -87,7 +101,7 @@ def _code(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
         machine.opaque(Cause.CODE, "code is put together at run time", span, origin)
         return
     machine.deeper()
-    perform(machine, read_code(language, value.text), value, origin)
+    perform(machine, read_code(language, value.template), value, origin)
     machine.depth -= 1
 
 

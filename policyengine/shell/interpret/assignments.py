@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from policyengine.effects import SetVariable, Span
 from policyengine.shell.interpret.held import HOLDING, run_held
 from policyengine.shell.interpret.latent import evaluated
-from policyengine.shell.interpret.machine import MAX_TEXT, Machine, Variable
+from policyengine.shell.interpret.machine import Machine, Variable
 from policyengine.shell.interpret.parameters import referred, variable_values
+from policyengine.shell.interpret.streams import MAX_TEXT
 from policyengine.shell.interpret.words import expand, expand_one
 from policyengine.shell.nodes import Assignment
 from policyengine.shell.values import UNKNOWN, Value
@@ -51,7 +52,7 @@ def set_variable(machine: Machine, name: str, value: Value, attributes: str, spa
     for letter, change in _CASES.items():
         if letter in attributes:
             value = value._replace(text=change(value.text))
-    value = Value(value.text, value.exact and not value.many, False, value.glob, value.taint)
+    value = Value(value.text, value.exact and not value.many, False, value.glob, value.taint, None, value.rest)
     machine.put(name, Variable((value,), attributes))
     if "x" in attributes:
         machine.exports[name] = None
@@ -71,10 +72,10 @@ def _appended(machine: Machine, name: str, value: Value) -> Value:
     old = variable_values(machine, name)
     if not old:
         return value
-    if not old[0].exact:
-        return old[0]._replace(taint=old[0].taint | value.taint)
-    if len(old[0].text) + len(value.text) > MAX_TEXT:
+    if len(old[0].text) + len(old[0].rest) + len(value.text) > MAX_TEXT:
         return UNKNOWN
+    if not old[0].exact:
+        return old[0]._replace(taint=old[0].taint | value.taint, rest=old[0].rest + value.template)
     return value._replace(text=old[0].text + value.text, taint=old[0].taint | value.taint)
 
 

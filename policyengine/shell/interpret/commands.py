@@ -23,10 +23,11 @@ from policyengine.shell.interpret.builtins import BUILTINS, Call
 from policyengine.shell.interpret.evaluate import ScriptFile, driven, run_file, shell_text
 from policyengine.shell.interpret.globs import computable, matches
 from policyengine.shell.interpret.joining import branches
-from policyengine.shell.interpret.machine import MAX_CHOICES, Definition, Machine, Stream
+from policyengine.shell.interpret.machine import MAX_CHOICES, Definition, Machine
 from policyengine.shell.interpret.parameters import UNKNOWN_NAME
 from policyengine.shell.interpret.programs import run_program
 from policyengine.shell.interpret.redirects import permanent, place_of, redirected
+from policyengine.shell.interpret.streams import Stream
 from policyengine.shell.interpret.syntax import tolerant
 from policyengine.shell.interpret.unset import unset_reading
 from policyengine.shell.interpret.words import expand_all

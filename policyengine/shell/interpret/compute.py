@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Sequence
 
 from policyengine.patterns import lazily
-from policyengine.shell.interpret.machine import MAX_TEXT, Stream
+from policyengine.shell.interpret.streams import MAX_TEXT, Stream
 from policyengine.shell.paths import Place, base_name, resolve
 from policyengine.shell.values import Value
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from policyengine.effects import Taint, Taints
+from policyengine.effects import HOLE, Taint, Taints
 from policyengine.shell.interpret.compute import COMPUTED
-from policyengine.shell.interpret.machine import NOTHING, OUTER_INPUT, Machine, Stream
-from policyengine.shell.interpret.redirects import file_stream, is_standard, place_of
+from policyengine.shell.interpret.machine import Machine
+from policyengine.shell.interpret.redirects import file_stream, is_standard, place_of, stored
+from policyengine.shell.interpret.streams import NOTHING, OUTER_INPUT, Stream
 from policyengine.shell.paths import Place
 from policyengine.shell.programs import Reading, Use
 from policyengine.shell.urls import is_remote
@@ -21,6 +22,7 @@ TAINTS: dict[str, Taints] = {
 }
 SOURCES = frozenset({"read", "move", "link", "source"})
 _COPYING = frozenset({"cp", "mv", "install", "ln", "dd", "rsync", "scp"})
+_PASSING = _COPYING | {"cat", "tee"}
 _NETWORK = frozenset({"url", "host"})
 
 
@@ -41,14 +43,20 @@ def content_of(machine: Machine, name: str, arguments: Sequence[Value], reading:
     path = next((stream.path for stream in inputs if stream.path), "")
     peer = next((stream.peer for stream in inputs if stream.peer), None)
     driven = any(stream.driven for stream in inputs)
-    return Stream(
-        _text(name, arguments, inputs), taint, path, peer, driven, inputs[0].span if len(inputs) == 1 else None
-    )
+    span = inputs[0].span if len(inputs) == 1 else None
+    text = _text(name, arguments, inputs)
+    if text is None or HOLE not in text:
+        return Stream(text, taint, path, peer, driven, span)
+    known, _, rest = text.partition(HOLE)
+    return Stream(None, taint, path, peer, driven, span, known, rest)
 
 
 def _text(name: str, arguments: Sequence[Value], inputs: Sequence[Stream]) -> str | None:
+    """What is printed, with holes where programs that hand on what they read read them."""
     if any(stream.text is None for stream in inputs):
-        return None
+        if name not in _PASSING or not any(stream.template for stream in inputs):
+            return None
+        inputs = [stream._replace(text=stream.template or HOLE) for stream in inputs]
     computed = COMPUTED.get(name)
     whole = "".join([stream.text or "" for stream in inputs])
     return computed(list(arguments), whole) if computed else whole if name in _COPYING else None
@@ -69,6 +77,6 @@ def stream_of(machine: Machine, use: Use, cwd: Place) -> Stream:
         return machine.stdin
     if is_standard(value.text):
         known = machine.file(value.text)
-        return Stream(known[0].text, known[0].taint) if known else machine.stdin
+        return stored(known[0]) if known else machine.stdin
     path = place_of(machine, value, cwd)
     return file_stream(machine, path)._replace(path=path.path)

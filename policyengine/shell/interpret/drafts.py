@@ -76,7 +76,7 @@ def _remember(invocation: Invocation, effect: Effect) -> None:
         invocation.connected = True
         invocation.peer = None if effect.url else (effect.host, effect.port)
     elif isinstance(effect, FileWrite) and not (effect.unknown or effect.glob) and effect.where is Where.HERE:
-        content = invocation.content._replace(text=None, taint=effect.taint)
+        content = invocation.content._replace(text=None, taint=effect.taint, prefix="", rest="")
         invocation.machine.write_file(effect.path, content, append=effect.append)
 
 

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from policyengine.effects import CLEAN, Cause, Connect, EvaluateCode, Exhaust, Span, Taint, Taints, Where, WrittenFile
+from policyengine.effects import (
+    CLEAN,
+    HOLE,
+    Cause,
+    Connect,
+    EvaluateCode,
+    Exhaust,
+    Span,
+    Taint,
+    Taints,
+    Where,
+    WrittenFile,
+)
 from policyengine.patterns import lazily
 from policyengine.records import NamedTuple
 from policyengine.shell.code import read_code
 from policyengine.shell.interpret.acts import carried, perform
-from policyengine.shell.interpret.machine import OUTER_INPUT, Machine, Stream
+from policyengine.shell.interpret.machine import Machine
+from policyengine.shell.interpret.streams import OUTER_INPUT, Stream
 from policyengine.shell.interpret.syntax import readings
 from policyengine.shell.paths import base_name
-from policyengine.shell.values import Value
+from policyengine.shell.values import Value, from_template
 
 SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "mksh", "busybox"})
 _INTERPRETERS = {
@@ -74,7 +87,7 @@ def _filter(machine: Machine, code: Code) -> None:
     if text.taint & _FOREIGN:
         machine.effects.append(code.effect(machine, read=False))
         machine.opaque(Cause.VALUE, _NOT_KNOWN, text.span, code.origin)
-    perform(machine, read_code(code.language, text.text), text, code.origin)
+    perform(machine, read_code(code.language, text.template), text, code.origin)
 
 
 def _run(machine: Machine, code: Code) -> bool:
@@ -82,28 +95,38 @@ def _run(machine: Machine, code: Code) -> bool:
     text = code.text
     if not text.exact:
         machine.opaque(Cause.VALUE, _NOT_KNOWN, text.span, code.origin)
+    return _interpreted(machine, code)
+
+
+def _interpreted(machine: Machine, code: Code) -> bool:
+    text = code.text
     if code.language in SHELLS:
+        if code.source == "stdin":  # what its programs read is the rest of it
+            machine.stdin = Stream(None, text.taint)
         machine.positional = tuple(code.arguments) if code.arguments is not None else None
         machine.put("/0", code.name or Value(code.origin))
         shell_text(machine, text, code.origin if code.origin in SHELLS else code.language)
         return True
-    found = read_code(code.language, text.text)
+    found = read_code(code.language, text.template if text.text or text.rest else "")
     perform(machine, found, text, code.origin, code.arguments)
-    taint = text.taint | machine.stdin.taint | carried(found) | (_DECODED if _DECODES.search(text.text) else _PRINTED)
+    taint = (
+        text.taint | machine.stdin.taint | carried(found) | (_DECODED if _DECODES.search(text.template) else _PRINTED)
+    )
     machine.emit(Stream(None, taint | _PRINTED))
     return not any(act.kind.opaque for act in found)
 
 
 def shell_text(machine: Machine, code: Value, language: str = "") -> None:
-    """Interpret shell text in the current shell (`eval`, `source`, the body of `sh -c`)."""
-    if not code.text:
+    """Interpret shell text in the current shell (`eval`, `source`, the body of `sh -c`): all of it that is written."""
+    text = code.template
+    if not text or text == HOLE:
         return
-    machine.read(len(code.text))
+    machine.read(len(text))
     base, fixed = machine.base, machine.fixed
     machine.base, machine.fixed = _placed(machine, code)
     machine.deeper()
     try:
-        for script, fault in readings(code.text, language or machine.situation.dialect):
+        for script, fault in readings(text, language or machine.situation.dialect):
             if fault is not None and (code.exact or fault.cause is Cause.LIMIT):
                 machine.opaque(fault.cause, fault.message, machine.span(fault.start, fault.end))
             machine.runner.body(machine, script.body)
@@ -117,7 +140,7 @@ def _placed(machine: Machine, code: Value) -> tuple[int | None, Span | None]:
     if code.span is None:
         return None, None
     start, end = code.span
-    at = machine.source.find(code.text, start, end) if code.text else -1
+    at = machine.source.find(code.text, start, end) if code.text and not code.rest.strip() else -1
     return (None, code.span) if at < 0 else (at, None)
 
 
@@ -127,7 +150,7 @@ def evaluate_input(
 ) -> None:
     """A shell or interpreter without a script runs what it reads (`curl … | sh`)."""
     stdin = machine.stdin
-    text = Value(stdin.text or "", stdin.text is not None, taint=stdin.taint, span=stdin.span or span)
+    text = stdin.value(span)
     code = Code(language, text, "stdin", origin, arguments)
     machine.effects.append(code.effect(machine, read=text.exact))
     peer = stdin.peer or (machine.out.peer if machine.out is not None and stdin.text is None else None)
@@ -138,6 +161,8 @@ def evaluate_input(
         return
     if stdin is not OUTER_INPUT and not stdin.path:
         machine.opaque(Cause.VALUE, "what runs from standard input is not known", text.span, origin)
+    if text.rest.strip():
+        machine.process(lambda: _interpreted(machine, code))
     machine.emit(Stream(None, stdin.taint | _UNTRUSTED, driven=True))
 
 
@@ -165,15 +190,23 @@ def run_file(machine: Machine, file: ScriptFile, versions: Sequence[WrittenFile]
     machine.calling[file.path] = machine.asynchronous
     source = "substitution" if file.path.startswith("/dev/fd/") else "file"
     for version in versions:
-        text = Value(version.text or "", version.text is not None, taint=version.taint, span=file.span)
+        text = _text_of(version, file.span)
         language = file.language or language_of(file.path, text.text)
         code = Code(language or "sh", text, source, origin, file.arguments, Value(file.path))
         if text.exact and language:
             evaluate(machine, code)
-        else:
-            machine.effects.append(code.effect(machine, read=False))
-            machine.emit(Stream(None, text.taint | _UNTRUSTED))
+            continue
+        machine.effects.append(code.effect(machine, read=False))
+        machine.emit(Stream(None, text.taint | _UNTRUSTED))
+        if text.text and language:
+            machine.process(lambda code=code: _interpreted(machine, code))  # type: ignore[misc]
     del machine.calling[file.path]
+
+
+def _text_of(version: WrittenFile, span: Span | None) -> Value:
+    if version.text is None:
+        return Value("", exact=False, taint=version.taint, span=span)
+    return from_template(version.text, version.taint, span)
 
 
 def _again(machine: Machine, path: str, span: Span | None, origin: str) -> bool:
@@ -203,10 +236,9 @@ def source_file(machine: Machine, path: str, unknown: bool, span: Span | None, r
     source = "substitution" if path.startswith("/dev/fd/") else "file"
     machine.calling[path] = machine.asynchronous
     for version in versions:
-        known = version.text is not None
-        machine.effects.append(EvaluateCode("sh", source, known, version.taint, machine.where, span, "source"))
-        if version.text is not None:
-            run(Value(version.text, taint=version.taint, span=span))
+        text = _text_of(version, span)
+        machine.effects.append(EvaluateCode("sh", source, text.exact, version.taint, machine.where, span, "source"))
+        run(text)
     if not versions:
         machine.effects.append(EvaluateCode("sh", "file", False, frozenset(), machine.where, span, "source"))
     del machine.calling[path]

@@ -17,8 +17,8 @@ from policyengine.effects import (
 )
 from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.links import linked, through
-from policyengine.shell.interpret.machine import Stream
 from policyengine.shell.interpret.redirects import file_stream, is_standard
+from policyengine.shell.interpret.streams import Stream
 from policyengine.shell.paths import Path, Place, base_name
 from policyengine.shell.programs import Use
 from policyengine.shell.urls import is_remote

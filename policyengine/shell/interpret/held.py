@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from policyengine.effects import Opaque
 from policyengine.shell.interpret.evaluate import shell_text
-from policyengine.shell.interpret.machine import NOTHING, Machine
+from policyengine.shell.interpret.machine import Machine
 from policyengine.shell.interpret.redirects import place_of
+from policyengine.shell.interpret.streams import NOTHING
 from policyengine.shell.values import Value
 
 # Shell text: git(1) section ENVIRONMENT, man(1), less(1), systemctl(1), ssh(1), bash manual 5.2.

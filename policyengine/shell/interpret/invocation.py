@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from policyengine.effects import CLEAN, Connect, Execute, Span, Taint, Transfer, Where
 from policyengine.shell.interpret.content import content_of
 from policyengine.shell.interpret.evaluate import ScriptFile, run_file
-from policyengine.shell.interpret.machine import Machine, Stream
+from policyengine.shell.interpret.machine import Machine
 from policyengine.shell.interpret.redirects import place_of
+from policyengine.shell.interpret.streams import Stream
 from policyengine.shell.paths import Path, Place, resolve
 from policyengine.shell.programs import Reading, Use
 from policyengine.shell.urls import split_host, split_url

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from policyengine.effects import CLEAN, Cause, Effect, Opaque, Span, Taint, Taints, Where, WrittenFile
+from policyengine.effects import Cause, Effect, Opaque, Span, Where, WrittenFile
 from policyengine.records import NamedTuple
 from policyengine.shell.interpret.links import LINKS
+from policyengine.shell.interpret.streams import MAX_TEXT, OUTER_INPUT, Sink, Stream
 from policyengine.shell.nodes import Function, Script, Statement
 from policyengine.shell.paths import Place
 from policyengine.shell.programs import Program, Programs
@@ -25,7 +26,6 @@ MAX_FIELDS, CHARACTERS_PER_FIELD = 10_000, 4  # arguments and what comes out of 
 MAX_CODE = 64 * 1024  # characters of computed and nested code beyond the length of the text itself
 MAX_PASSES = 200  # loop bodies interpreted more than once, over the whole call
 MAX_CHOICES, MAX_VERSIONS = 4, 16  # alternatives kept of one variable, and of one file's text
-MAX_TEXT = 64 * 1024  # of one computed value, stream or file
 
 Answer = TypeVar("Answer")
 
@@ -44,68 +44,6 @@ class Situation(NamedTuple):
     platform: str = "linux"
     written: Mapping[str, WrittenFile] = {}
     variables: Mapping[str, str] = {}
-
-
-class Stream(NamedTuple):
-    """What is known of bytes that flow: a standard input, an output, a file's contents.
-
-    Attributes:
-        text: the whole text, or None where it is not known.
-        taint: where it came from.
-        path: the file whose contents it is; empty where there is none.
-        peer: host and port at the other end of a connection.
-        driven: written by a shell or interpreter whose commands come from an open end.
-        span: where its text stands in the analysed text.
-        prefix: how it begins for certain, where `text` is None.
-    """
-
-    text: str | None = None
-    taint: Taints = CLEAN
-    path: str = ""
-    peer: tuple[str, str] | None = None
-    driven: bool = False
-    span: Span | None = None
-    prefix: str = ""
-
-
-NOTHING = Stream("")
-OUTER_INPUT = Stream(None, frozenset({Taint.INPUT}))
-
-
-class Sink:
-    """Collects what commands write to one output."""
-
-    __slots__ = ("driven", "known", "parts", "path", "peer", "prefix", "size", "taint")
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
-        self.size = 0
-        self.known = True
-        self.taint: Taints = CLEAN
-        self.path = ""
-        self.peer: tuple[str, str] | None = None
-        self.driven = False
-        self.prefix = ""
-
-    def add(self, stream: Stream) -> None:
-        """Append what another command wrote."""
-        self.taint |= stream.taint
-        self.path = self.path or stream.path
-        self.peer = self.peer or stream.peer
-        self.driven |= stream.driven
-        if stream.text is None:
-            if self.known:
-                self.prefix = "".join(self.parts) + stream.prefix
-            self.known = False
-        elif self.known:
-            self.size += len(stream.text)
-            self.known = self.size <= MAX_TEXT
-            self.parts.append(stream.text)
-
-    def stream(self) -> Stream:
-        """What has been collected."""
-        text = "".join(self.parts) if self.known else None
-        return Stream(text, self.taint, self.path, self.peer, self.driven, prefix=self.prefix)
 
 
 class Variable(NamedTuple):
@@ -254,7 +192,7 @@ class Machine:
     def write_file(self, path: str, stream: Stream, *, append: bool = False) -> None:
         """Remember what a file holds now; both versions where the write may not have happened."""
         old = self.file(path)
-        text = stream.text
+        text = stream.template
         if append and old:
             before = old[-1].text
             text = before + text if before is not None and text is not None and len(before) <= MAX_TEXT else None

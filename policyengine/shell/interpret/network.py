@@ -6,8 +6,8 @@ from policyengine.effects import Connect, Transfer
 from policyengine.shell.interpret.content import stream_of
 from policyengine.shell.interpret.files import into, is_dash, read
 from policyengine.shell.interpret.invocation import Invocation
-from policyengine.shell.interpret.machine import Stream
 from policyengine.shell.interpret.redirects import file_stream
+from policyengine.shell.interpret.streams import Stream
 from policyengine.shell.programs import Use
 from policyengine.shell.urls import split_host, split_remote, split_url
 from policyengine.shell.values import Value

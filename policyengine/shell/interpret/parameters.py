@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from policyengine.effects import CLEAN, Taint, Taints
 from policyengine.shell.interpret.globs import computable, replaced, without_prefix, without_suffix
 from policyengine.shell.interpret.latent import evaluated, expanded, named
-from policyengine.shell.interpret.machine import MAX_TEXT, Machine, Variable
-from policyengine.shell.nodes import Parameter, Word
-from policyengine.shell.values import UNKNOWN, Value
+from policyengine.shell.interpret.machine import Machine, Variable
+from policyengine.shell.interpret.streams import MAX_TEXT
+from policyengine.shell.nodes import Literal, Parameter, Word
+from policyengine.shell.values import UNKNOWN, Value, from_template
 
 MAX_REFERENCES = 8
 UNKNOWN_NAME = "__unknown"  # stands in generated code for what is not known
@@ -235,11 +236,33 @@ def _operands(machine: Machine, part: Parameter) -> list[Value]:
     return [expand_one(machine, word, pattern=at == 0) for at, word in enumerate(part.arguments)]
 
 
+def operand(machine: Machine, part: Parameter) -> Word | None:
+    """The operand of `${name-word}` or `${name+word}` if that is what it gives, and if its quotes matter."""
+    operator = part.op.lstrip(":")
+    word = part.arguments[0]
+    if operator not in ("-", "+") or part.prefix or all(type(inner) is Literal for inner in word.parts):
+        return None
+    values = base_values(machine, part)
+    unset = _is_unset(part, values)
+    certain = bool(values) and values[0].exact and not unset
+    if certain or unset:
+        return word if certain is (operator == "+") else None
+    return word if (picked(machine, _choice(part), 2) == 0) is (operator == "-") else None
+
+
+def _is_unset(part: Parameter, values: tuple[Value, ...]) -> bool:
+    return not values or (part.op[0] == ":" and len(values) == 1 and values[0].exact and not values[0].text)
+
+
+def _choice(part: Parameter) -> str:
+    return f"/{part.start}:{part.name}"
+
+
 def _defaulted(machine: Machine, part: Parameter, values: tuple[Value, ...], operator: str) -> tuple[Value, ...]:
     from policyengine.shell.interpret.words import expand_one  # noqa: PLC0415  as above
 
     word = expand_one(machine, part.arguments[0]) if part.arguments else Value("")
-    unset = not values or (part.op[0] == ":" and len(values) == 1 and values[0].exact and not values[0].text)
+    unset = _is_unset(part, values)
     certain = bool(values) and values[0].exact and not unset
     if operator == "?":
         return values or (Value(""),)
@@ -253,7 +276,7 @@ def _defaulted(machine: Machine, part: Parameter, values: tuple[Value, ...], ope
 
 def _either(machine: Machine, part: Parameter, known: Value, other: Value) -> Value:
     """An unknown variable with a default: both are looked at, as two choices of the expression."""
-    return other if picked(machine, f"/{part.start}:{part.name}", 2) else known
+    return other if picked(machine, _choice(part), 2) else known
 
 
 def _slice(values: tuple[Value, ...], arguments: Sequence[Value]) -> tuple[Value, ...]:
@@ -340,12 +363,8 @@ _TRANSFORMS: dict[str, Callable[..., str | None]] = {
 
 def _joined(values: tuple[Value, ...]) -> Value:
     """`"$*"`: one text, the elements joined with blanks."""
-    text: list[str] = []
-    for at, value in enumerate(values):
-        text.append((" " if at else "") + value.text)
-        if not value.exact:
-            return Value("".join(text), exact=False, taint=_taint(values), span=value.span)
-    return Value("".join(text), taint=_taint(values), span=values[0].span if values else None)
+    span = values[0].span if values else None
+    return from_template(" ".join([value.template for value in values]), _taint(values), span)
 
 
 def _taint(values: Sequence[Value]) -> Taints:

@@ -11,8 +11,9 @@ from policyengine.shell.interpret.compute import printed
 from policyengine.shell.interpret.drafts import effect_of
 from policyengine.shell.interpret.evaluate import ScriptFile, evaluate_input, run_file
 from policyengine.shell.interpret.invocation import Invocation
-from policyengine.shell.interpret.machine import OUTER_INPUT, Machine, Stream, Variable
+from policyengine.shell.interpret.machine import Machine, Variable
 from policyengine.shell.interpret.roles import ROLES, language_role
+from policyengine.shell.interpret.streams import OUTER_INPUT, Stream
 from policyengine.shell.paths import resolve
 from policyengine.shell.programs import Program, Tail, Use, filled, read_arguments
 from policyengine.shell.values import UNKNOWN, Value
@@ -194,11 +195,40 @@ def _filled(invocation: Invocation, tail: Tail) -> list[tuple[Value, ...]]:
         return [filled(tail, value) for value in invocation.below]
     stdin, flags = invocation.machine.stdin, invocation.reading.flags
     if not tail.hole:
-        return [(*tail.words, *_items(stdin, flags))]
+        return [(*tail.words, *items) for items in _batches(invocation, stdin, flags)]
     items = _items(stdin, flags | {"items-hole"})
     if len(items) > MAX_REPEATS:
         items = [Value("", exact=False, taint=stdin.taint, span=stdin.span)]
     return [filled(tail, item._replace(text=item.text.strip(), many=False)) for item in items]
+
+
+def _batches(invocation: Invocation, stdin: Stream, flags: Set[str]) -> list[list[Value]]:
+    """The arguments of each run: all at once, so many (`-n`), or those of so many lines (`-L`, xargs(1))."""
+    number = next((use.value.text for use in invocation.reading.uses if use.role == "number"), "1")
+    groups = _grouped(stdin, flags) if flags & _BATCHED and stdin.text is not None else None
+    if groups is None or not number.isdigit() or not int(number):
+        return [_items(stdin, flags)]
+    size = int(number)
+    batches = [[item for group in groups[at : at + size] for item in group] for at in range(0, len(groups), size)]
+    if len(batches) > MAX_REPEATS:
+        return [[Value("", exact=False, many=True, taint=stdin.taint, span=stdin.span)]]
+    return batches or [[]]
+
+
+_BATCHED = frozenset({"items-counted", "items-by-line"})
+
+
+def _grouped(stdin: Stream, flags: Set[str]) -> list[list[Value]] | None:
+    """The pieces that `-n` or `-L` counts: arguments, or the arguments of lines, which a final blank joins."""
+    if "items-by-line" not in flags or flags & {"items-null", "items-line", "items-other"}:
+        items = _items(stdin, flags)
+        return None if any(item.many for item in items) else [[item] for item in items]
+    text = _CONTINUED.sub(" ", stdin.text or "")
+    lines = [stdin._replace(text=line) for line in text.splitlines() if line.strip()]
+    return [_items(line, flags) for line in lines]
+
+
+_CONTINUED = lazily(r"[ \t]+\n")
 
 
 def _below(invocation: Invocation) -> list[Value]:

@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from policyengine.effects import Connect, Exhaust, FileRead, FileWrite, Taint, Taints, Transfer, Where, WrittenFile
 from policyengine.records import NamedTuple
 from policyengine.shell.interpret.links import LINKS, below, through
-from policyengine.shell.interpret.machine import NOTHING, OUTER_INPUT, Machine, Sink, Stream, Target, Variable
+from policyengine.shell.interpret.machine import Machine, Target, Variable
 from policyengine.shell.interpret.secrets import is_secret
+from policyengine.shell.interpret.streams import NOTHING, OUTER_INPUT, Sink, Stream, stream_of_value
 from policyengine.shell.interpret.words import expand, expand_body, expand_one
 from policyengine.shell.nodes import Literal, Redirect
 from policyengine.shell.paths import Path, Place, is_below, on_macos, resolve
-from policyengine.shell.values import UNKNOWN, Value
+from policyengine.shell.values import UNKNOWN, Value, from_template
 
 FETCHED: Taints = frozenset({Taint.FETCHED})
 _NETWORK = re.compile(r"/dev/(?:tcp|udp)/([^/]*)/?([^/]*)\Z").match
@@ -165,12 +166,9 @@ def _text(machine: Machine, redirect: Redirect, wiring: Wiring, origin: str) -> 
     """Here-documents and here-strings."""
     del origin
     if redirect.heredoc is None:
-        value = expand_one(machine, redirect.target)
-        end = "\n"
+        stream = stream_of_value(expand_one(machine, redirect.target), "\n")
     else:
-        value = expand_body(machine, redirect.heredoc.body)
-        end = ""
-    stream = Stream(value.text + end if value.exact else None, value.taint, span=value.span)
+        stream = stream_of_value(expand_body(machine, redirect.heredoc.body))
     return _attach(machine, redirect.fd or "0", stream, wiring)
 
 
@@ -209,7 +207,7 @@ def _attach(machine: Machine, fd: str, stream: Stream, wiring: Wiring) -> Wiring
     number = _number(machine, fd)
     machine.descriptors = {**machine.descriptors, number: stream}
     path = f"/dev/fd/{number}"
-    machine.files[path] = (WrittenFile(path, stream.text, stream.taint),)
+    machine.files[path] = (WrittenFile(path, stream.template, stream.taint),)
     return wiring
 
 
@@ -220,6 +218,8 @@ def _lead(machine: Machine, fd: str, target: Target, wiring: Wiring, origin: str
         return wiring._replace(stdout=target)
     if target.kind == "file":
         deliver(machine, target, Stream(None), origin)
+    elif target.kind == "command" and target.body is not None:
+        machine.emit(machine.capture(target.body.body, Stream(None)))  # it runs, whatever arrives
     if fd != "2":
         machine.descriptors = {**machine.descriptors, _number(machine, fd): target}
     return wiring
@@ -288,7 +288,14 @@ def _special(machine: Machine, text: str) -> Stream:
     if _ZERO(text):
         return NOTHING
     known = machine.file(text)
-    return Stream(known[0].text, known[0].taint) if known else machine.stdin
+    return stored(known[0]) if known else machine.stdin
+
+
+def stored(file: WrittenFile, path: str = "") -> Stream:
+    """What a file holds; what a text with holes is known of is its beginning and what stands behind."""
+    if file.text is None:
+        return Stream(None, file.taint, path)
+    return stream_of_value(from_template(file.text, file.taint))._replace(path=path)
 
 
 _TEMPORARY = ("/tmp/", "/var/tmp/", "/private/tmp/", "/dev/")  # noqa: S108  names, nothing is written there
@@ -302,7 +309,7 @@ def file_stream(machine: Machine, path: Path) -> Stream:
     secret = is_secret(path.path)
     if known:
         taint = frozenset().union(*[item.taint for item in known])
-        return Stream(known[0].text if len(known) == 1 else None, taint, path.path)
+        return stored(known[0], path.path) if len(known) == 1 else Stream(None, taint, path.path)
     return Stream(None, frozenset({Taint.SECRET}) if secret else _place_taint(machine, path.path), path.path)
 
 

@@ -13,17 +13,9 @@ from policyengine.shell.interpret.arithmetic import arithmetic
 from policyengine.shell.interpret.commands import simple
 from policyengine.shell.interpret.joining import before, branches, join, loop, nothing
 from policyengine.shell.interpret.latent import evaluated, named
-from policyengine.shell.interpret.machine import (
-    MAX_PASSES,
-    OUTER_INPUT,
-    Definition,
-    Machine,
-    Sink,
-    Target,
-    Variable,
-    common,
-)
+from policyengine.shell.interpret.machine import MAX_PASSES, Definition, Machine, Target, Variable, common
 from policyengine.shell.interpret.redirects import redirected
+from policyengine.shell.interpret.streams import OUTER_INPUT, Sink
 from policyengine.shell.interpret.words import expand_all, expand_body, expand_one
 from policyengine.shell.nodes import (
     AndOr,

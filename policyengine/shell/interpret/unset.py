@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from policyengine.effects import HOLE
 from policyengine.shell.interpret.machine import Machine
 from policyengine.shell.nodes import DoubleQuoted, Escaped, Literal, Parameter, SingleQuoted, Word, WordPart
 from policyengine.shell.values import Value
@@ -31,7 +32,7 @@ def _text(machine: Machine, parts: Sequence[WordPart]) -> str | None:
     texts: list[str] = []
     for part in parts:
         if isinstance(part, Literal | Escaped | SingleQuoted):
-            texts.append(part.text)
+            texts.append(part.text.replace(HOLE, ""))
         elif isinstance(part, DoubleQuoted):
             inner = _text(machine, part.parts)
             if inner is None:

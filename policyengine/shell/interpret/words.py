@@ -10,11 +10,12 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from policyengine.effects import CLEAN, Cause, Span, Taints, WrittenFile
+from policyengine.effects import CLEAN, HOLE, Cause, Span, Taints, WrittenFile
 from policyengine.shell.interpret.arithmetic import arithmetic
 from policyengine.shell.interpret.braces import alternatives
-from policyengine.shell.interpret.machine import MAX_TEXT, Machine
-from policyengine.shell.interpret.parameters import parameter
+from policyengine.shell.interpret.machine import Machine
+from policyengine.shell.interpret.parameters import operand, parameter
+from policyengine.shell.interpret.streams import MAX_TEXT
 from policyengine.shell.nodes import (
     Arithmetic,
     CommandSubstitution,
@@ -32,7 +33,7 @@ from policyengine.shell.nodes import (
 from policyengine.shell.paths import tilde
 from policyengine.shell.values import Value
 
-_ACTIVE = re.compile(r"[*?\[{~]").search  # characters that make a literal more than its text
+_ACTIVE = re.compile(f"[*?\\[{{~{HOLE}]").search  # characters that make a literal more than its text
 _GLOB = re.compile(r"[*?]|\[[^\]]").search
 _GLOB_CHARACTER = re.compile(r"[*?\[]")
 _TILDE = re.compile(r"~[^/:]*")
@@ -50,7 +51,9 @@ def expand_all(machine: Machine, words: Sequence[Word]) -> list[Value]:
         if len(parts) == 1 and base is not None:
             part = parts[0]
             if type(part) is Literal and not _ACTIVE(part.text):  # nearly every word: no call below
-                values.append(_new(Value, (part.text, True, False, False, CLEAN, (word.start + base, word.end + base))))
+                values.append(
+                    _new(Value, (part.text, True, False, False, CLEAN, (word.start + base, word.end + base), ""))
+                )
                 continue
         values.extend(expand(machine, word))
     return values
@@ -98,7 +101,7 @@ def expand_body(machine: Machine, word: Word) -> Value:
 class Fields:
     """Builds the fields of one word."""
 
-    __slots__ = ("done", "exact", "glob", "machine", "many", "pieces", "single", "span", "started", "taint")
+    __slots__ = ("done", "exact", "glob", "machine", "many", "pieces", "rest", "single", "span", "started", "taint")
 
     def __init__(self, machine: Machine, span: Span | None, *, single: bool = False) -> None:
         self.machine = machine
@@ -109,6 +112,7 @@ class Fields:
 
     def _clear(self) -> None:
         self.pieces: list[tuple[str, bool]] = []  # text, and whether globs in it are active
+        self.rest: list[str] = []  # what is written behind the first unknown piece
         self.exact = True
         self.many = False
         self.glob = False
@@ -118,23 +122,39 @@ class Fields:
     def plain(self, text: str) -> None:
         """Quoted or inert text."""
         self.started = True
-        if self.exact:
+        if HOLE in text:
+            self._holed(text, many=False)
+        elif self.exact:
             self.pieces.append((text, False))
+        else:
+            self.rest.append(text)
 
     def active(self, text: str) -> None:
         """Unquoted literal text: globs in it are active."""
         self.started = True
-        if self.exact:
+        if HOLE in text:
+            self._holed(text, many=not self.single)
+        elif self.exact:
             self.pieces.append((text, True))
+        else:
+            self.rest.append(text)
         if not self.single and _GLOB(text):
             self.glob = True
 
     def unknown(self, taint: Taints, *, many: bool) -> None:
-        """From here on nothing is known."""
+        """From here on nothing is known but what is written."""
         self.started = True
+        if not self.exact:
+            self.rest.append(HOLE)
         self.exact = False
         self.many |= many
         self.taint |= taint
+
+    def _holed(self, text: str, *, many: bool) -> None:
+        known, _, rest = text.partition(HOLE)
+        self.plain(known)
+        self.unknown(CLEAN, many=many)
+        self.rest.append(rest)
 
     def add(self, values: Sequence[Value], *, quoted: bool) -> None:
         """The result of an expansion: several values make several fields."""
@@ -155,6 +175,8 @@ class Fields:
             self._split(value.text)
         if not value.exact:
             self.unknown(value.taint, many=value.many or not (quoted or self.single))
+            if value.rest:
+                self.rest.append(value.rest)
 
     def _split(self, text: str) -> None:
         if not text:
@@ -187,7 +209,7 @@ class Fields:
         exact = self.exact
         if len(text) > MAX_TEXT:
             text, exact = text[:MAX_TEXT], False
-        return Value(text, exact, self.many, self.glob, self.taint, self.span)
+        return Value(text, exact, self.many, self.glob, self.taint, self.span, "".join(self.rest)[:MAX_TEXT])
 
 
 def _fields(machine: Machine, parts: Sequence[WordPart], span: Span | None) -> list[Value]:
@@ -241,7 +263,11 @@ def _part(builder: Fields, part: WordPart, *, quoted: bool) -> None:
         case DoubleQuoted():
             _double_quoted(builder, part)
         case Parameter():
-            builder.add(parameter(machine, part, quoted=quoted or builder.single), quoted=quoted)
+            word = operand(machine, part) if part.arguments and not (quoted or builder.single) else None
+            if word is None:
+                builder.add(parameter(machine, part, quoted=quoted or builder.single), quoted=quoted)
+            else:
+                _operand(builder, word)
         case CommandSubstitution():
             builder.add((substitution(machine, part),), quoted=quoted)
         case ProcessSubstitution():
@@ -252,6 +278,16 @@ def _part(builder: Fields, part: WordPart, *, quoted: bool) -> None:
             inner = expand_one(machine, part.pattern)
             builder.active(f"{part.op}({inner.text})")
             builder.glob = not builder.single
+
+
+def _operand(builder: Fields, word: Word) -> None:
+    """The word of `${name-word}` where that is what it gives: split like the result of an expansion, quotes aside."""
+    for at, part in enumerate(word.parts):
+        if type(part) is Literal:
+            text = _tilde(builder.machine, part.text) if at == 0 else part.text
+            builder.add((Value(text),), quoted=False)
+        else:
+            _part(builder, part, quoted=False)
 
 
 def _double_quoted(builder: Fields, part: DoubleQuoted) -> None:
@@ -271,7 +307,7 @@ def substitution(machine: Machine, part: CommandSubstitution) -> Value:
         return Value("", exact=False, span=span)
     out = machine.capture(part.body.body)
     if out.text is None:
-        return Value(out.prefix, False, False, False, out.taint, span)
+        return Value(out.prefix, False, False, False, out.taint, span, out.rest.rstrip("\n"))
     return Value(out.text.rstrip("\n"), True, False, False, out.taint, span)
 
 
@@ -285,7 +321,7 @@ def _process(machine: Machine, part: ProcessSubstitution) -> str:
         return path
     if part.op == "<":
         out = machine.capture(part.body.body)
-        machine.files[path] = (WrittenFile(path, out.text, out.taint),)
+        machine.files[path] = (WrittenFile(path, out.template, out.taint),)
     else:
         machine.pipes[path] = part.body
     return path

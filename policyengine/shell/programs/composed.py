@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from policyengine.effects import HOLE
 from policyengine.shell.programs.parts import Operand
 from policyengine.shell.programs.reading import Tail, filled
-from policyengine.shell.values import UNKNOWN, Value, hull
+from policyengine.shell.values import UNKNOWN, Value, from_template, hull
 
 MAX_COMMANDS = 16  # commands that given arguments are put into; more count as one unknown argument
 SHELL_CHARACTERS = frozenset(";|&<>()$`\n")
@@ -61,12 +62,9 @@ def _pieces(word: Value) -> list[Value]:
 
 
 def joined(words: Sequence[Value]) -> Value:
-    """Words joined with blanks into one text, known up to the first unknown character."""
-    known: list[str] = []
-    for word in words:
-        known.append(word.text)
-        if not word.exact or word.many or word.glob:
-            break
-    exact = len(known) == len(words) and words[-1].exact and not words[-1].many
+    """Words joined with blanks into one text; how often a pattern's names stand in it is not known."""
+    texts = [word.template + (HOLE if word.exact and (word.many or word.glob) else "") for word in words]
+    if words and words[-1].exact and not words[-1].many:
+        texts[-1] = words[-1].text
     taint = frozenset().union(*(word.taint for word in words))
-    return Value(" ".join(known), exact, False, False, taint, hull(words))
+    return from_template(" ".join(texts), taint, hull(words))

@@ -324,7 +324,7 @@ class Scan:
 
 def part(value: Value, text: str) -> Value:
     """Make a part of a value: the same taint, span and certainty."""
-    return Value(text, value.exact, False, value.glob, value.taint, value.span)
+    return Value(text, value.exact, False, value.glob, value.taint, value.span, value.rest)
 
 
 _PLAIN_WORD = re.compile(r"[\w%+,./:=@-]+\Z", re.ASCII).match
@@ -345,7 +345,7 @@ def _word(value: Value) -> Value:
 def before(value: Value, separator: str) -> Value:
     """Take the text before a separator; it is known for certain where the separator is."""
     text, found, _ = value.text.partition(separator)
-    return part(value, text)._replace(exact=value.exact or bool(found))
+    return part(value, text)._replace(exact=value.exact or bool(found), rest="" if found else value.rest)
 
 
 def split(value: Value, separator: str) -> tuple[Value, ...]:

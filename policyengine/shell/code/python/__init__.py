@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 import re
 
+from policyengine.effects import HOLE
 from policyengine.shell.code.acts import Act, Kind
 from policyengine.shell.code.python.calls import CALLS, METHODS, PREFIXES
 from policyengine.shell.code.python.roundabout import handed
-from policyengine.shell.code.python.values import Scope
+from policyengine.shell.code.python.values import LETTER, Scope
 from policyengine.shell.values import Value
 
 MAX_CODE = 64 * 1024  # characters that are parsed
@@ -27,6 +28,7 @@ def read_python(text: str) -> list[Act]:
     if len(text) > MAX_CODE or _nesting(text) > MAX_OPEN:
         return [Act(Kind.OPAQUE, Value(""), ("code too long or too deep to be read",))]
     readable = _ESCAPE.sub(_valid, text) if "\\" in text else text
+    readable = readable.replace(HOLE, LETTER)
     try:
         tree = ast.parse(_without_magics(readable))
     except (SyntaxError, ValueError, RecursionError, MemoryError):

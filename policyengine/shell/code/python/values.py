@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from policyengine.effects import CLEAN, Taint, Taints
+from policyengine.effects import CLEAN, HOLE, Taint, Taints
 from policyengine.shell.code.python.decoders import DECODERS, MAX_TEXT, decoded
 from policyengine.shell.code.python.roundabout import (
     argument,
@@ -19,8 +19,9 @@ from policyengine.shell.code.python.roundabout import (
     through_dictionary,
     walked,
 )
-from policyengine.shell.values import UNKNOWN, Value
+from policyengine.shell.values import UNKNOWN, Value, from_template
 
+LETTER = "\U00010480"  # stands for a hole where the code is parsed: a letter, so that it may be a name
 MAX_DEPTH = 30  # of an expression whose value is computed
 _DECODED: Taints = frozenset({Taint.DECODED})
 _FETCHED: Taints = frozenset({Taint.FETCHED})
@@ -247,7 +248,7 @@ _LESSONS: dict[type, Callable[[Scope, Any], None]] = {
 
 def _constant(value: object) -> Value:
     if isinstance(value, str):
-        return Value(value)
+        return Value(value) if LETTER not in value else from_template(value.replace(LETTER, HOLE))
     if isinstance(value, bytes):
         return Value(value.decode("latin-1"))
     return Value(str(value)) if isinstance(value, int) and abs(value) < 10**18 else UNKNOWN

@@ -8,10 +8,11 @@ from policyengine.shell.interpret.arithmetic import arithmetic
 from policyengine.shell.interpret.assignments import ACTIVE, assign, set_variable
 from policyengine.shell.interpret.builtins.call import Call, flags, operands
 from policyengine.shell.interpret.latent import named
-from policyengine.shell.interpret.machine import Machine, Stream, Variable
+from policyengine.shell.interpret.machine import Machine, Variable
 from policyengine.shell.interpret.parameters import variable_values
 from policyengine.shell.interpret.redirects import place_of
 from policyengine.shell.interpret.secrets import PATH_MAX
+from policyengine.shell.interpret.streams import Stream
 from policyengine.shell.nodes import Assignment, Literal, Word
 from policyengine.shell.paths import Place
 from policyengine.shell.values import UNKNOWN, Value

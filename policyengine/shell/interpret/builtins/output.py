@@ -9,8 +9,9 @@ from policyengine.patterns import lazily
 from policyengine.shell.interpret.assignments import set_variable
 from policyengine.shell.interpret.builtins.call import Call, flags, operands
 from policyengine.shell.interpret.latent import named
-from policyengine.shell.interpret.machine import MAX_TEXT, Machine, Stream, Variable
-from policyengine.shell.values import UNKNOWN, Value, hull
+from policyengine.shell.interpret.machine import Machine, Variable
+from policyengine.shell.interpret.streams import MAX_TEXT, Stream, stream_of_value
+from policyengine.shell.values import UNKNOWN, Value, from_template, hull
 
 _ECHO_OPTION = lazily(r"-[neE]+\Z")
 _ESCAPE = lazily(
@@ -51,7 +52,7 @@ def echo(machine: Machine, call: Call) -> None:
     rest = arguments[at:]
     taint = _taint(rest)
     if not all(value.exact and not value.many for value in rest):
-        machine.emit(Stream(None, taint))
+        machine.emit(stream_of_value(from_template(" ".join([value.template for value in rest]), taint), "\n"))
         return
     text = " ".join([value.text for value in rest])
     if "e" in options or machine.situation.dialect in ("sh", "zsh"):

@@ -7,10 +7,11 @@ from policyengine.shell.interpret.builtins.call import Call, flags, operands
 from policyengine.shell.interpret.builtins.output import mapfile as read_lines
 from policyengine.shell.interpret.evaluate import shell_text, source_file
 from policyengine.shell.interpret.latent import expanded
-from policyengine.shell.interpret.machine import Machine, Stream, Target, Variable
+from policyengine.shell.interpret.machine import Machine, Target, Variable
 from policyengine.shell.interpret.redirects import STANDARD_INPUT, is_standard, place_of
+from policyengine.shell.interpret.streams import Stream
 from policyengine.shell.paths import Path
-from policyengine.shell.values import Value
+from policyengine.shell.values import Value, from_template
 
 
 def evaluate_words(machine: Machine, call: Call) -> None:
@@ -30,17 +31,11 @@ def evaluate_words(machine: Machine, call: Call) -> None:
 
 
 def joined(values: list[Value]) -> Value:
-    """Texts joined with blanks, known up to the first unknown one."""
-    known: list[str] = []
-    for value in values:
-        known.append(value.text)
-        if not value.exact or value.many:
-            break
-    exact = len(known) == len(values) and values[-1].exact and not values[-1].many
+    """Texts joined with blanks."""
     taint = frozenset().union(*[value.taint for value in values])
     spans = [value.span for value in values if value.span is not None]
     span = (spans[0][0], spans[-1][1]) if spans else None
-    return Value(" ".join(known), exact, taint=taint, span=span)
+    return from_template(" ".join([value.template for value in values]), taint, span)
 
 
 def source(machine: Machine, call: Call) -> None:
@@ -72,8 +67,7 @@ def _source_input(machine: Machine, call: Call) -> None:
     stdin = machine.stdin
     known = stdin.text is not None
     machine.effects.append(EvaluateCode("sh", "stdin", known, stdin.taint, machine.where, call.span, call.name))
-    if stdin.text is not None:
-        shell_text(machine, Value(stdin.text, taint=stdin.taint, span=stdin.span))
+    shell_text(machine, stdin.value())
 
 
 def command(machine: Machine, call: Call) -> None:
