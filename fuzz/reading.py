@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NamedTuple
 
-from policyengine.errors import ParseError
 from policyengine.shell import parse
 from policyengine.shell import read as tolerant
 from policyengine.shell.nodes import SimpleCommand
@@ -54,10 +53,11 @@ def read(text: str, extglob: bool) -> Reading:
 
 
 def _read(text: str, extglob: bool) -> Reading:
-    try:
-        script, fault = parse(text, extglob=extglob), ""
-    except ParseError as error:
-        script, fault = tolerant(text, extglob=extglob).script, str(error)
+    """What the tolerant reading says; the strict one accepts what has no fault and what `bash -n` exits with 0 for."""
+    reading = tolerant(text, extglob=extglob)
+    script, fault = reading.script, "" if reading.fault is None else str(reading.fault)
+    if not fault:
+        script = parse(text, extglob=extglob)
     return Reading(tuple(_reported(command) for command in script.commands()), fault)
 
 

@@ -43,7 +43,7 @@ _taken_out = re.compile(r"\\[$`\\]").finditer
 _taken_out_in_quotes = re.compile(r"\\[$`\\\"]").finditer
 # `#` asks for a length and `!` for an indirection only before a parameter (bash manual 3.5.3).
 _braced_head = re.compile(
-    r"(#(?=[A-Za-z_0-9]|[@*#?$!-]\})|!(?=[A-Za-z_0-9]|[@*#?$!-]\}))?([A-Za-z_]\w*+|[0-9]++|\$(?![{(\[])|[@*#?!-])",
+    r"(#(?=[A-Za-z_0-9]|[@*#?$!-]\})|!(?=[A-Za-z_0-9]|[@*#?$!-]\}))?([A-Za-z_]\w*+|[0-9]++|\$(?![{(\[$])|[@*#?!-])",
     re.ASCII,
 ).match
 _operator = re.compile(r":[-=?+]|[-=?+]|##?|%%?|/[/#%]?|\^\^?|,,?|~~?|@|:").match

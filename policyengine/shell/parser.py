@@ -17,8 +17,9 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from policyengine.shell.conditions import Conditions
 from policyengine.shell.lexer import CONTINUED, END, Steps, blanks, new, one_of, plain_text
-from policyengine.shell.modes import ARITHMETIC, EXPRESSION_OF_FOR, PARENTHESISED, REGEX
+from policyengine.shell.modes import ARITHMETIC, EXPRESSION_OF_FOR
 from policyengine.shell.nodes import (
     AndOr,
     ArithmeticCommand,
@@ -33,7 +34,6 @@ from policyengine.shell.nodes import (
     Group,
     If,
     IfBranch,
-    Literal,
     Pipeline,
     Script,
     Select,
@@ -41,11 +41,10 @@ from policyengine.shell.nodes import (
     Subshell,
     While,
     Word,
-    WordPart,
 )
-from policyengine.shell.simple import SimpleCommands, assignment_start
+from policyengine.shell.simple import assignment_start
 
-_BREAK = rf"(?={CONTINUED}[ \t\n|&;()<>\0])"
+_BREAK = rf"(?={CONTINUED}(?:[ \t\n|&;()\0]|[<>](?!{CONTINUED}\()))"
 
 
 _first_word = re.compile(r"(?:[^ \t\n|&;()<>\"'`$\\\0]++|\\\n)++" + _BREAK).match
@@ -56,18 +55,12 @@ _time_option = re.compile(r"(?:[ \t]|\\\n)++(-p|--)" + _BREAK).match
 _connector = re.compile(r"&(?:\\\n)*+&|\|(?:\\\n)*+\|").match
 _pipe = re.compile(r"\|(?!(?:\\\n)*+\|)(?:\\\n)*+(&)?").match
 _compound_start = re.compile(r"\(|" + one_of("{ if while until for select case [[") + _BREAK).match
-_condition_operator = re.compile(r"&&|\|\||[|&;()<>]").match
-_unary = re.compile(r"-[A-Za-z]").fullmatch
-_BINARY = frozenset(["=", "==", "!=", "=~", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"])
 
 
-class Parser(SimpleCommands):
+class Parser(Conditions):
     """A reader of commands."""
 
-    __slots__ = ("word_end",)
-
-    # Where the word ends that `plain_word` saw last.
-    word_end: int
+    __slots__ = ()
 
     # ------------------------------------------------------------------------------------------------------------ lists
     def script(self) -> Steps[Script]:
@@ -417,51 +410,11 @@ class Parser(SimpleCommands):
 
     # ------------------------------------------------------------------------------------------------------- conditions
     def condition(self) -> Steps[Statement]:
-        """condition: '[[' (word | operator)* ']]' ; bash reports a wrong order of them and goes on, so it is not a
-        fault.
-        """
+        """condition: '[[' expression ']]' ."""
         start = self.pos
         self.pos = self.word_end
-        words: list[Word] = []
-        operators: list[str] = []
-        operand = 0
-        while self.skip_gap() != END and self.plain_word() != "]]":
-            operator = operators[-1] if operators and operand == 2 else ""
-            found = _condition_operator(self.text, self.pos) if operator != "=~" else None
-            if found is not None and not self.at_word():
-                self.pos = found.end()
-                operators.append(found[0])
-                operand = 1 if found[0] in "<>" else 0
-                continue
-            word = yield from self.condition_word(operator)
-            operand = _place(word, operand, operators, words)
-        self.keyword("]]")
-        return (yield from self.redirected(Condition, (tuple(words), tuple(operators)), start))
-
-    def condition_word(self, operator: str) -> Steps[Word]:
-        """An operand; the one after `=~` may hold `|`, and blanks in parentheses."""
-        if operator != "=~":
-            if operator not in _MATCHES:
-                return (yield from self.word())
-            extglob, self.extglob = self.extglob, True  # in substitutions in it too [bash -n]
-            pattern = yield from self.word()
-            self.extglob = extglob
-            return pattern
-        start = self.pos
-        parts: list[WordPart] = []
-        nests = self.soft(REGEX, parts)
-        while True:
-            yield from self.more_parts(REGEX, parts, nests)
-            if self.text[self.pos] != "(":
-                break
-            opening = self.pos
-            self.pos += 1
-            inside = yield from self.balanced(PARENTHESISED, ")")
-            parts.append(new(Literal, ("(", opening + self.base, opening + 1 + self.base)))
-            parts.extend(inside.parts)
-            parts.append(new(Literal, (")", self.pos - 1 + self.base, self.pos + self.base)))
-            nests = self.soft(REGEX, parts)
-        return new(Word, (tuple(parts), start + self.base, self.pos + self.base))
+        words, operators = yield from self.expression()
+        return (yield from self.redirected(Condition, (words, operators), start))
 
     # ------------------------------------------------------------------------------------------ functions, coprocesses
     def function_parentheses(self, name: str, start: int) -> Steps[Statement]:
@@ -519,7 +472,6 @@ class Parser(SimpleCommands):
 _Compound = TypeVar("_Compound", bound=Statement)
 _EXPRESSIONS = 3
 _AFTER_REDIRECTS = frozenset("\n;&|)\0")
-_MATCHES = frozenset(("=", "==", "!="))
 _terminator = re.compile(r";(?:\\\n)*+;(?:(?:\\\n)*+&)?|;(?:\\\n)*+&").match
 _empty_parentheses = re.compile(r"\((?:[ \t]|\\\n)*+\)").match
 _COMPOUNDS: dict[str, Callable[[Parser], Steps[Any]]] = {
@@ -536,13 +488,3 @@ _COMPOUNDS: dict[str, Callable[[Parser], Steps[Any]]] = {
     "coproc": Parser.coprocess,
 }
 _BODIES = _COMPOUNDS.keys() - {"function", "coproc"}
-
-
-def _place(word: Word, operand: int, operators: list[str], words: list[Word]) -> int:
-    """Put a word of a condition to the operators or operands; the next one's place: 0 first, 1 operator, 2 second."""
-    text = plain_text(word)
-    if text is not None and ((operand == 0 and (text == "!" or _unary(text))) or (operand == 1 and text in _BINARY)):
-        operators.append(text)
-        return operand * 2
-    words.append(word)
-    return 1

@@ -30,8 +30,9 @@ class Reading(NamedTuple):
 def parse(text: str, dialect: str = "bash", extglob: bool = False) -> Script:
     """The syntax tree of shell text.
 
-    Agrees with `bash -n` on what is valid; faults that bash finds only when it runs are Unread nodes. Linear in the
-    text.
+    Agrees with `bash -n` on what is valid; faults that bash finds only when it runs are Unread nodes. Of a wrong order
+    of words in `[[ … ]]` bash prints a fault, reads nothing after its line and exits with 0: the tree ends there, as
+    that of `read` does, which tells of the fault. Linear in the text.
 
     Args:
         text: any string.
@@ -43,7 +44,11 @@ def parse(text: str, dialect: str = "bash", extglob: bool = False) -> Script:
         UsageError: there is no such dialect.
     """
     _refuse_nul(text)
-    parser = Parser(text, 0, dialect_named(dialect), extglob, Budget(MAX_DEPTH, None), strict=True)
+    strict = True
+    if _ends_in_escape(text):
+        parse(text[:-1], dialect, extglob)  # raises what bash finds: in a file the backslash is taken with the newline
+        strict = False  # in a string (`bash -c`, `eval`) it is a character, and what that leads to is in the tree
+    parser = Parser(text, 0, dialect_named(dialect), extglob, Budget(MAX_DEPTH, None), strict=strict)
     return run(parser.script())
 
 
@@ -72,6 +77,10 @@ def read(
     if nul and fault is None:
         fault = _nul(len(before))
     return Reading(script, fault, budget.limited)
+
+
+def _ends_in_escape(text: str) -> bool:
+    return text.endswith("\\") and (len(text) - len(text.rstrip("\\"))) % 2 == 1
 
 
 def _refuse_nul(text: str) -> None:

@@ -28,10 +28,15 @@ _quick = re.compile(
       ((?!\#)[^ \t\n|&;()<>"'`$\\\0]++)(?=[ \t\n|&;)\0])
     | '([^'\0]*+)'(?=[ \t\n|&;)\0])
     | "([^"$`\\\0]*+)"(?=[ \t\n|&;)\0])
-    | ([0-9]++|)(>>|[<>]&(?![ \t]*+-)|>\||>|<)[ \t]*+((?!\#)[^ \t\n|&;()<>"'`$\\\0]++)(?=[ \t\n|&;)\0])
+    | ([0-9]{1,9}|)(>>|[<>]&(?![ \t]*+-)|>\||>|<)[ \t]*+((?!\#)[^ \t\n|&;()<>"'`$\\\0]++)(?=[ \t\n|&;)\0])
     |)""",
     re.VERBOSE,
 ).match
+# A number or name that would say which descriptor a redirection means; a number that is no C int is a word.
+_number = re.compile(r"[0-9]++(?=[<>](?!\())").match
+_name = re.compile(r"\{[A-Za-z_]\w*+(?:\[[^]\n]*+\])?\}[<>](?!\()", re.ASCII).match
+_INT_MAX = 2**31 - 1
+_INT_DIGITS = len(str(_INT_MAX))
 _OPERATORS = ("&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", ">>", ">&", ">|")
 _redirect = re.compile(
     r"([0-9]++|\{[A-Za-z_]\w*+(?:\[[^]\n]*+\])?\})?((?:\\\n)*+(?:" + one_of(" ".join(_OPERATORS)) + r"|[<>](?!\()))",
@@ -40,8 +45,6 @@ _redirect = re.compile(
 assignment_start = re.compile(r"([A-Za-z_]\w*+)(?:(\+?=)|\[)", re.ASCII).match
 _array_argument = re.compile(r"([A-Za-z_]\w*+)(?:\[([^]]*)\])?(\+?)=", re.ASCII).fullmatch
 _equals = re.compile(r"\+?=").match
-_number_before_redirect = re.compile(r"[0-9]++[<>](?!\()").match
-_name_before_redirect = re.compile(r"\{[A-Za-z_]\w*+(?:\[[^]\n]*+\])?\}[<>](?!\()", re.ASCII).match
 _DECLARATIONS = frozenset(["alias", "declare", "eval", "export", "let", "local", "readonly", "typeset"])
 
 _END, _GO_ON, _NESTS, _HARD = range(4)
@@ -166,6 +169,8 @@ class SimpleCommands(Heredocs):
     def at_redirect(self) -> bool:
         """Whether a redirection begins here."""
         found = _redirect(self.text, self.pos) if self.text[self.pos] in _REDIRECT_STARTS else None
+        if found is not None and found[1] is not None and not _is_descriptor(found[1]):
+            return False
         if found is None or self.dialect.wide_redirects:
             return found is not None
         return found[2][0] != "&" and not (found[1] or "").startswith("{")
@@ -178,9 +183,8 @@ class SimpleCommands(Heredocs):
         self.pos = found.end()
         operator = found[2].replace("\\\n", "")
         self.skip_blanks()
-        number = _number_before_redirect(self.text, self.pos) if operator[-1] != "&" else None
-        number = number or _name_before_redirect(self.text, self.pos)
-        if number is not None or not self.at_word() or (operator == "<<<" and not self.dialect.wide_redirects):
+        second = _name(self.text, self.pos) if operator[-1] == "&" else before_redirect(self.text, self.pos)
+        if second or not self.at_word() or (operator == "<<<" and not self.dialect.wide_redirects):
             self.unexpected("a word")
         begin = self.pos
         if self.text[begin] == "-" and operator in _DUPLICATIONS:  # what follows is another word [bash 5.2]
@@ -271,6 +275,18 @@ class SimpleCommands(Heredocs):
             return new(ArrayElement, (subscript, operator == "+=", word, start + base, self.pos + base))
         word = yield from self.bracketed_word("[", start, subscript)
         return new(ArrayElement, (None, False, word, start + base, self.pos + base))
+
+
+def before_redirect(text: str, pos: int) -> bool:
+    """Whether the number or name of a redirection stands at `pos`, with its operator after it."""
+    found = _number(text, pos)
+    return (found is not None and _is_descriptor(found[0])) or _name(text, pos) is not None
+
+
+def _is_descriptor(written: str) -> bool:
+    """Whether bash takes this number before an operator for a descriptor: it must fit into a C int. Names do."""
+    digits = written.lstrip("0")
+    return written[0] == "{" or len(digits) < _INT_DIGITS or (len(digits) == _INT_DIGITS and int(digits) <= _INT_MAX)
 
 
 def _quick_redirect(found: re.Match[str], base: Shift) -> Redirect:

@@ -17,6 +17,7 @@ from policyengine.shell.nodes import CommandSubstitution, Heredoc, SimpleCommand
 CASES = Path(__file__).parent.parent / "cases"
 VALID = yaml.safe_load((CASES / "parse_valid.yaml").read_text(encoding="utf-8"))
 INVALID = yaml.safe_load((CASES / "parse_invalid.yaml").read_text(encoding="utf-8"))
+FAULTY = yaml.safe_load((CASES / "parse_faulty.yaml").read_text(encoding="utf-8"))
 BASH = shutil.which("bash")
 needs_bash = pytest.mark.skipif(BASH is None, reason="bash is not installed")
 
@@ -61,13 +62,31 @@ def test_bash_refuses_the_invalid_texts(row: dict[str, Any], tmp_path: Path) -> 
     assert not bash_accepts(row["text"], tmp_path / "text")
 
 
+@pytest.mark.parametrize("row", rows(FAULTY))
+def test_a_fault_that_bash_exits_with_0_for_is_told_by_read(row: dict[str, Any]) -> None:
+    reading = read(row["text"])
+    assert parse(row["text"]) == reading.script
+    assert reading.fault is not None
+    assert (reading.fault.position, reading.fault.message.startswith(row["message"])) == (row["at"], True)
+
+
+@needs_bash
+@pytest.mark.parametrize("row", rows(FAULTY))
+def test_bash_exits_with_0_for_the_faulty_texts_and_yet_fails_to_evaluate_them(
+    row: dict[str, Any], tmp_path: Path
+) -> None:
+    evaluation = [str(BASH), "--norc", "-c", 'eval "set -n\n$1"', "-", row["text"]]
+    assert bash_accepts(row["text"], tmp_path / "text")
+    assert subprocess.run(evaluation, capture_output=True, check=False).returncode != 0
+
+
 @pytest.mark.parametrize("row", rows(VALID))
 def test_spans_lie_inside_the_text(row: dict[str, Any]) -> None:
     nodes = nodes_in(row["text"])
     assert all(0 <= node.start <= node.end <= len(row["text"]) for node in nodes)
 
 
-@pytest.mark.parametrize("row", rows(VALID + INVALID))
+@pytest.mark.parametrize("row", rows(VALID + INVALID + FAULTY))
 def test_every_beginning_of_a_text_is_read_without_an_exception(row: dict[str, Any]) -> None:
     readings = [read(row["text"][:length]) for length in range(len(row["text"]))]
     assert all(not reading.limited for reading in readings)
