@@ -13,7 +13,8 @@ from typing import NoReturn
 from policyengine.errors import UsageError
 
 DEFAULT_PROFILE = "workstation"
-SUITES = ("shell", "parse")
+SUITES = ("shell", "parse", "linear")
+LONGEST = 1_000_000
 RUNTIMES = ("claude-code",)
 
 
@@ -101,6 +102,16 @@ def _command(parser: argparse.ArgumentParser) -> None:
 def _bench(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--suite", choices=SUITES, required=True, help="what is measured")
     parser.add_argument("--input", metavar="FILE.jsonl", help='everyday commands: rows with "text", or decide requests')
+    parser.add_argument(
+        "--shape",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="of `linear`: only this shape; may be given several times",
+    )
+    parser.add_argument(
+        "--longest", metavar="N", type=int, default=LONGEST, help="of `linear`: only texts of at most N characters"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     _policy(parser)
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from policyengine.cli import linear
 from policyengine.cli.core import open_engine, shell_request
 from policyengine.cli.everyday import EVERYDAY
 from policyengine.cli.wire import Json, dumps, loads, request_of
@@ -39,6 +40,8 @@ class Cost(NamedTuple):
 
 def run(options: argparse.Namespace) -> int:
     """Measure one suite and print it."""
+    if options.suite == "linear":
+        return linear.run(options)
     requests = {"everyday": _everyday(options.input)} | {
         name: [shell_request(text, Context())] for name, text in hostile()
     }
