@@ -41,11 +41,13 @@ def test_a_shape_is_about_as_long_as_asked(shape: str, size: int) -> None:
     assert 0.5 * size <= len(SHAPES[shape](size)) <= size + 40
 
 
-def test_a_cost_that_grows_with_the_square_is_steep() -> None:
-    growth = growth_of(
-        "long word", "read", lambda text: [text.count("w") for _ in range(len(text) // 4)], (2_000, 8_000)
-    )
-    assert growth.is_steep
+def test_a_cost_that_grows_with_the_square_is_steep(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear, "ATTEMPTS", 1)
+
+    def count(text: str) -> object:
+        return [text.count("w") for _ in range(len(text) // 4)]
+
+    assert growth_of("long word", "read", count, (4_000, 16_000)).is_steep
 
 
 @pytest.mark.parametrize(
