@@ -4,36 +4,40 @@ from __future__ import annotations
 
 import re
 
+from policyengine.effects import HOLE
 from policyengine.patterns import lazily
 from policyengine.shell.code.acts import Act, Kind
-from policyengine.shell.code.calls import Language, Rule, reader, unescaped
+from policyengine.shell.code.calls import unescaped
 from policyengine.shell.paths import base_name
-from policyengine.shell.values import UNKNOWN, Value
+from policyengine.shell.values import UNKNOWN, Value, from_template
 
 MAX_CODE = 64 * 1024
 
-_AWK = Language({r"\bsystem\s*\(": Rule(Kind.SHELL)}, interpolating="")
-_read_calls = reader(_AWK)
+_SYSTEM = lazily(r"\bsystem\s*\(")
 _LITERAL = r'"((?:[^"\\\n]|\\.){0,2000})"'
 _PIPED = lazily(
     _LITERAL
     + r"\s*\|&?\s*getline|\|&?\s*"
     + _LITERAL
-    + r"|(\w+)\s*\|&?\s*getline|\bprintf?\b[^;{}\n|]{0,400}\|&?\s*(\w+)"
+    + r"|(\w+|\))\s*\|&?\s*getline|\bprintf?\b[^;{}\n|]{0,400}\|&?\s*(\w+)"
 )
 _READ = lazily(r"\bgetline\b[^<;{}\n|]{0,200}<\s*" + _LITERAL)
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "python", "python3", "perl", "ruby", "node", "xargs"})
 _CODE = lazily(r"\s-\w*[ceEpr]\b|<")  # it has its code elsewhere
 _REDIRECTED = lazily(r"\bprintf?\b[^;{}\n>]{0,400}(>>?)\s*(?:" + _LITERAL + r"|(\w[\w.]*|\())")
 _LITERALS = lazily(_LITERAL)
+_PIECE = lazily(_LITERAL + r'|\w*\((?:[^()"\n]|"(?:[^"\\\n]|\\.){0,2000}"){0,400}\)|[^"()\n;{}|]')  # of an expression
+_STARTS = (*";{}()\n&|!", "")  # what stands before an expression
 _NETWORK = lazily(r"/inet[46]?/(?:tcp|udp)/[^/\"]*/([^/\"]*)/([^/\"]*)")
 
 
 def read_awk(text: str) -> list[Act]:
     """awk: `system()`, pipes to and from commands, output files, and gawk's `/inet`."""
-    acts = _read_calls(text)
+    if len(text) > MAX_CODE:
+        return [Act(Kind.OPAQUE, UNKNOWN, ("code too long to be read",))]
+    acts = [_system(text, found) for found in _SYSTEM.finditer(text)]
     if "|" in text:
-        acts += [act for found in _PIPED.finditer(text) if not _is_or(text, found) for act in _piped(found)]
+        acts += [act for found in _PIPED.finditer(text) if not _is_or(text, found) for act in _piped(text, found)]
     if ">" in text:
         acts += [act for found in _REDIRECTED.finditer(text) for act in _redirected(found)]
     if "<" in text:
@@ -62,11 +66,33 @@ def _is_or(text: str, found: re.Match[str]) -> bool:
     return "||" in _LITERALS.sub('""', found[0]) or text[found.start() - 1 : found.start()] == "|"
 
 
-def _piped(found: re.Match[str]) -> list[Act]:
+def _system(text: str, found: re.Match[str]) -> Act:
+    value, end = _concatenated(text, found.end())
+    return Act(Kind.SHELL, value, start=found.start(), end=max(end, found.end()))
+
+
+def _concatenated(text: str, at: int) -> tuple[Value, int]:
+    """The text of literals that stand side by side, a hole for anything between them, and where that ends."""
+    template = ""
+    while (piece := _PIECE.match(text, at)) is not None:
+        if piece[1] is not None:
+            template += unescaped(piece[1]).text
+        elif not piece[0].isspace() and not template.endswith(HOLE):
+            template += HOLE
+        at = piece.end()
+    return from_template(template or HOLE), at
+
+
+def _piped(text: str, found: re.Match[str]) -> list[Act]:
     command = found[1] or found[2]
     if command is not None and command.startswith("/inet"):
         return [Act(Kind.READ, Value("/dev/null"))]
-    value = unescaped(command) if command is not None else UNKNOWN
+    if found[2] is not None:
+        value, _ = _concatenated(text, found.start(2) - 1)
+    elif found[1] is not None and text[: found.start()].rstrip(" \t")[-1:] in _STARTS:
+        value = unescaped(found[1])
+    else:
+        value = UNKNOWN
     act = Act(Kind.SHELL, value, start=found.start(), end=found.end())
     words = value.text.split() or [""]
     if found[2] is not None and base_name(words[0]) in _SHELLS and not _CODE.search(value.text):
