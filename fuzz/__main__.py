@@ -6,6 +6,7 @@ import argparse
 import secrets
 import sys
 import time
+from pathlib import Path
 
 from fuzz.bash import Sandbox, missing
 from fuzz.canary import BROKEN, canary_cases, caught
@@ -15,6 +16,7 @@ from fuzz.grammar import allowed_pairs, generate
 from fuzz.hunt import Found, Hunt, findings
 from fuzz.opinions import Comparison, ask, opinions
 from fuzz.reading import read
+from fuzz.runs import record
 from fuzz.wrapper_hunt import described, run_wrappers
 
 WRAPPER_ROUNDS = 1
@@ -33,8 +35,11 @@ def main() -> int:
     with Sandbox() as sandbox:
         faults = run_corpus(sandbox) + run_canary(sandbox)
         hunt = Hunt(sandbox, options.seed, programs=described())
+        start = time.monotonic()
         _hunt(hunt, options)
         _report(hunt)
+        if options.record:
+            record(options.record, hunt, time.monotonic() - start)
         faults += run_opinions(options.seed)
     faults += sum(hunt.tally.signatures.values()) + _wrappers(options.seed)
     print(f"findings {faults}")
@@ -46,6 +51,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=4.0, help="how long to hunt")
     parser.add_argument("--scripts", type=int, default=10**9, help="end after so many scripts")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6), help="decides every script")
+    parser.add_argument("--record", type=Path, help="append seed, numbers and time of the hunt to this file")
     parser.add_argument("--keep", action="store_true", help="append what is found to the corpus")
     return parser.parse_args()
 

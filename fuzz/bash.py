@@ -4,8 +4,9 @@ A *server* is one bash in fresh user-visible namespaces (mount, process, network
 and its libraries and nothing else, an unprivileged user, and limits on time, memory, files and processes. It reads a
 batch of scripts and forks a subshell for each: syntax alone with extglob off, then on, then two executions under
 different assignments of exit statuses. The command words of scripts are *markers*, a letter and a number (`m7`): shell
-functions, or (in the second execution of one batch in four, since each then costs a process) unknown commands handled
+functions, or (in the second execution of one batch in 16, since each then costs a process) unknown commands handled
 by `command_not_found_handle`. Both take their exit status from a bit of the assignment, so that a run can be repeated.
+Each execution traces to a file of its own, whose size is limited: that ends endless loops long before their time is up.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,12 +29,13 @@ MARKERS = 60  # exit statuses are bits of a 60-bit assignment; more markers shar
 STALL_SECONDS = 12.0  # without progress for so long, the server is ended and its script counts as timed out
 _LOCALE = Path("/usr/lib/locale/C.utf8")
 USER = 61234  # no account; limits on processes count per user
-TRACE_BYTES = 16 << 20
+FILE_BYTES = 16 << 20
+TRACE_KIB = 64  # of one execution; the longest that ends by itself writes about 15
 
-# `$1` is the nonce, `$2` the seed of the first assignment, `$3` that of the second. `wait --` is ours, and only
-# ours: scripts write `wait`.
+# Arguments: the limit of a trace in KiB, the nonce, the first assignment, the second. `wait --` is ours, and only ours:
+# scripts write `wait`.
 _SERVER = r"""
-__nonce=$1 __one=$2 __two=$3 __names=
+__limit=$1 __nonce=$2 __one=$3 __two=$4 __names=
 set --
 shopt -u extglob expand_aliases
 for __i in {0..59}; do for __l in m e v; do
@@ -42,27 +44,28 @@ for __i in {0..59}; do for __l in m e v; do
 done; done
 command_not_found_handle() ((__S>>${1//[^0-9]/}%60&1))
 FUNCNEST=40
-exec 60>>/log/trace
-BASH_XTRACEFD=60
+exec 61>>/log/status
 mapfile -d '' -t __s </log/batch
 for __i in "${!__s[@]}"; do
   __t=${__s[__i]}
   ( eval "set -n
 $__t" )
-  builtin printf '%s:%s:=%s\n' "$__nonce" "n$__i" $? >&60
+  builtin printf '%s:%s:=%s\n' "$__nonce" "n$__i" $? >&61
   if [[ $__t == *[?*+@!]\(* ]]; then
     ( shopt -s extglob; eval "set -n
 $__t" )
-    builtin printf '%s:%s:=%s\n' "$__nonce" "x$__i" $? >&60
+    builtin printf '%s:%s:=%s\n' "$__nonce" "x$__i" $? >&61
   fi
-  ( cd "/w/a$__i" && PS4="+$__nonce:a$__i: " __S=$__one && ulimit -t 1 && set -Tx && eval "$__t"; wait -- )
-  builtin printf '%s:%s:=%s\n' "$__nonce" "a$__i" $? >&60
+  ( cd "/w/a$__i" && exec 60>"/log/a$__i" && BASH_XTRACEFD=60 PS4="+$__nonce:a$__i: " __S=$__one &&
+    ulimit -t 1 -f $__limit && set -Tx && eval "$__t"; wait -- )
+  builtin printf '%s:%s:=%s\n' "$__nonce" "a$__i" $? >&61
 done
-((__two & 3)) || unset -f $__names
+((__two & 15)) || unset -f $__names
 for __i in "${!__s[@]}"; do
   __t=${__s[__i]}
-  ( cd "/w/b$__i" && PS4="+$__nonce:b$__i: " __S=$__two && ulimit -t 1 && set -Tx && eval "$__t"; wait -- )
-  builtin printf '%s:%s:=%s\n' "$__nonce" "b$__i" $? >&60
+  ( cd "/w/b$__i" && exec 60>"/log/b$__i" && BASH_XTRACEFD=60 PS4="+$__nonce:b$__i: " __S=$__two &&
+    ulimit -t 1 -f $__limit && set -Tx && eval "$__t"; wait -- )
+  builtin printf '%s:%s:=%s\n' "$__nonce" "b$__i" $? >&61
 done
 """
 
@@ -124,9 +127,8 @@ class Sandbox:
             return []
         nonce = secrets.token_hex(6)
         self._lay_out(scripts)
-        ended = self._serve([nonce, *(str(part) for part in assignments(seed))])
-        trace = (self.root / "log/trace").read_bytes().decode("utf-8", "replace")
-        lines, statuses = split(trace, nonce)
+        ended = self._serve([str(TRACE_KIB), nonce, *(str(part) for part in assignments(seed))])
+        lines, statuses = split("".join(self._written(nonce.encode())), nonce)
         if ended:
             return [_observation(lines, statuses, index) for index in range(len(scripts))]
         guilty = _unfinished(statuses, len(scripts))
@@ -134,28 +136,38 @@ class Sandbox:
         return [*self.observe(scripts[:guilty], seed), cut_off, *self.observe(scripts[guilty + 1 :], seed)]
 
     def _lay_out(self, scripts: Sequence[str]) -> None:
-        """Empty the working directories and write the batch."""
-        shutil.rmtree(self.root / "w")
-        (self.root / "w").mkdir()
+        """Empty the working directories and the traces, and write the batch."""
+        for name in ("w", "log"):
+            shutil.rmtree(self.root / name)
+            (self.root / name).mkdir()
+        os.chown(self.root / "log", USER, USER)
         for index in range(len(scripts)):
             for run in "ab":
                 place = f"{self.root}/w/{run}{index}"
                 os.mkdir(place)
                 os.chown(place, USER, USER)
         (self.root / "log/batch").write_bytes(b"".join(text.encode("utf-8", "replace") + b"\0" for text in scripts))
-        (self.root / "log/trace").write_bytes(b"")
-        os.chown(self.root / "log/trace", USER, USER)
+
+    def _written(self, nonce: bytes) -> Iterator[str]:
+        """What the server wrote. The last line of a trace that met its limit may be cut off, so it is left out."""
+        for path in (self.root / "log").iterdir():
+            if path.name != "batch":
+                raw = path.read_bytes()
+                whole = (
+                    raw if len(raw) < TRACE_KIB << 10 or path.name == "status" else raw[: raw.rfind(nonce)].rstrip(b"+")
+                )
+                yield whole.decode("utf-8", "replace")
 
     def _serve(self, arguments: list[str]) -> bool:
         """Run one server to its end; false if it had to be ended for lack of progress."""
-        trace = self.root / "log/trace"
+        log = self.root / "log/status"
         server = contained(self.root, ["/bin/bash", "--noprofile", "--norc", "/bin/server", *arguments])
         size, since = -1, time.monotonic()
         while True:
             try:
                 server.wait(timeout=0.5)
             except subprocess.TimeoutExpired:
-                now = trace.stat().st_size
+                now = log.stat().st_size if log.exists() else 0
                 if now != size:
                     size, since = now, time.monotonic()
                 elif time.monotonic() - since > STALL_SECONDS:
@@ -210,7 +222,7 @@ def contained(root: Path, command: list[str], path: str = "/nonexistent") -> sub
 def _limit() -> None:
     for what, most in (
         (resource.RLIMIT_CPU, 120),
-        (resource.RLIMIT_FSIZE, TRACE_BYTES),
+        (resource.RLIMIT_FSIZE, FILE_BYTES),
         (resource.RLIMIT_NPROC, 150),
         (resource.RLIMIT_AS, 1 << 30),
         (resource.RLIMIT_CORE, 0),

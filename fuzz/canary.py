@@ -17,9 +17,9 @@ _HEREDOC = re.compile(r"(?<!<)<<-?[ ]?\\?(['\"]?)E\w*\1(?!<)")
 
 def canary_cases() -> list[Case]:
     """Scripts for broken readers: generated and mutated ones, half of them with here-documents and substitutions."""
-    plain = [generated(Seeded(f"canary:{at}")) for at in range(60)]
-    broken = [mutated(Seeded(f"canary mutated:{at}")) for at in range(30)]
-    more = (generated(Seeded(f"canary more:{at}")) for at in range(300))
+    plain = [generated(Seeded(f"canary:{at}")).case for at in range(60)]
+    broken = [mutated(Seeded(f"canary mutated:{at}")).case for at in range(30)]
+    more = (generated(Seeded(f"canary more:{at}")).case for at in range(300))
     rich = [case for case in more if _HEREDOC.search(case.text) or " $( " in case.text]
     return plain + broken + rich[:60]
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import random
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 Pair = tuple[str, str]
@@ -23,61 +21,60 @@ class Choices(Protocol):
         ...
 
 
-class Wanted:
-    """The pairs of productions that were not nested yet.
-
-    Args:
-        pairs: all that can be nested, as (parent, child).
-        passes: what can stand directly in a production that only passes on.
-    """
-
-    def __init__(self, pairs: Iterable[Pair], passes: Mapping[str, Iterable[str]]) -> None:
-        self._children: dict[str, set[str]] = {}
-        for parent, child in pairs:
-            self._children.setdefault(parent, set()).add(child)
-        self._passes = passes
-
-    def nested(self, pairs: Iterable[Pair]) -> None:
-        """These need not be nested again."""
-        for parent, child in pairs:
-            self._children.get(parent, set()).discard(child)
-
-    def weight(self, parent: str, name: str) -> int:
-        """How much there is to gain from nesting the production `name` in `parent`; 0 for nothing."""
-        if name in self._passes:
-            return max((self.weight(parent, child) for child in self._passes[name]), default=0)
-        fresh = name in self._children.get(parent, ())
-        return fresh * _FRESH + min(len(self._children.get(name, ())), _MOST)
-
-
-_FRESH = 30
-_MOST = 20
-
-
 class Seeded:
-    """Decisions of a pseudo-random generator, recorded in `taken`; what is `wanted` is mostly preferred."""
+    """Decisions of a pseudo-random generator, recorded in `taken`."""
 
-    def __init__(self, seed: str | int, wanted: Wanted | None = None) -> None:
+    def __init__(self, seed: str | int) -> None:
         self._random = random.Random(seed).random
-        self._wanted = wanted
         self.taken: list[int] = []
 
     def below(self, count: int) -> int:
         """A number in `range(count)`."""
-        number = int(self._random() * count)
-        if self._wanted is not None and not self.taken:
-            number = count - 1  # the first decision is the script's length: long ones nest most
-        self.taken.append(number)
-        return number
+        self.taken.append(int(self._random() * count))
+        return self.taken[-1]
 
     def pick(self, parent: str, ids: Sequence[str]) -> int:
-        """Any of `ids`; nine times in ten by how much there is to gain."""
-        if self._wanted is not None and self._random() < 0.9:
-            totals = list(accumulate(self._wanted.weight(parent, name) for name in ids))
-            if totals[-1]:
-                self.taken.append(bisect_right(totals, int(self._random() * totals[-1])))
-                return self.taken[-1]
+        """Any of `ids`."""
         return self.below(len(ids))
+
+
+class Planned(Seeded):
+    """Decisions that nest the productions of `way`, one in the other, and are the smallest beside it.
+
+    Args:
+        way: productions from the outermost to the innermost; the first is "", which stands for the script.
+        smallest: the productions that are chosen beside the way.
+        passes: what can stand directly in a production that only passes on.
+    """
+
+    def __init__(
+        self, seed: str, way: Sequence[str], smallest: frozenset[str], passes: Mapping[str, frozenset[str]]
+    ) -> None:
+        super().__init__(seed)
+        self._way = way
+        self._smallest = smallest
+        self._passes = passes
+        self._at = 0
+
+    def below(self, count: int) -> int:
+        """A number in `range(count)`; the first is the largest, which allows the longest script."""
+        if self.taken:
+            return super().below(count)
+        self.taken.append(count - 1)
+        return count - 1
+
+    def pick(self, parent: str, ids: Sequence[str]) -> int:
+        """The next of the way, or something that passes on to it."""
+        leading = self._leading(ids) if self._way[self._at] == parent else []
+        chosen = leading or [at for at, name in enumerate(ids) if name in self._smallest]
+        at = chosen[int(self._random() * len(chosen))]
+        self._at += bool(leading) and ids[at] not in self._passes
+        self.taken.append(at)
+        return at
+
+    def _leading(self, ids: Sequence[str]) -> list[int]:
+        aim = self._way[self._at + 1] if self._at + 1 < len(self._way) else None
+        return [at for at, name in enumerate(ids) if name == aim or aim in self._passes.get(name, ())]
 
 
 class Replayed:

@@ -22,13 +22,15 @@ as parent nor as child when nested pairs are counted.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final, NamedTuple
 
-from fuzz.choices import Choices, Pair, Wanted
+from fuzz.choices import Choices, Pair, Planned
 from fuzz.grammar_commands import COMMANDS, REDIRECTS, SCRIPT
 from fuzz.grammar_words import ARITHMETIC, BODIES, EXPANSIONS, WORDS
 
 BUDGETS = (6, 3, 10, 20, 40)  # productions per script before only the smallest are chosen; one is chosen per script
+PLANS = 20  # attempts to nest a given pair
 MAX_BACKTICKS = 2  # nested backticks; each level doubles the backslashes
 
 
@@ -106,6 +108,7 @@ def _height(production: Production, heights: dict[str, int]) -> int:
 
 
 SMALLEST: Final = _smallest()
+_SMALLEST_IDS: Final = frozenset(production.id for productions in SMALLEST.values() for production in productions)
 
 _IDS: Final = {category: tuple(p.id for p in productions) for category, productions in GRAMMAR.items()}
 
@@ -123,13 +126,36 @@ def allowed_pairs() -> frozenset[Pair]:
     )
 
 
-def wanted() -> Wanted:
-    """All pairs, none of them nested yet."""
+def nest(pair: Pair) -> tuple[Sample, list[int]] | None:
+    """A small script that nests `pair`, on the shortest way to it, and its decisions; None if none was found."""
+    way = (*_ways()[pair[0]], pair[1])
+    for attempt in range(PLANS):
+        choices = Planned(f"{pair}:{attempt}", way, _SMALLEST_IDS, _passes())
+        sample = generate(choices)
+        if pair in sample.pairs:
+            return sample, choices.taken
+    return None
+
+
+@cache
+def _passes() -> dict[str, frozenset[str]]:
     passing = [production for productions in GRAMMAR.values() for production in productions if not production.counted]
-    return Wanted(
-        allowed_pairs(),
-        {one.id: frozenset().union(*(_reachable(child, frozenset()) for child in _children(one))) for one in passing},
-    )
+    return {one.id: frozenset().union(*(_reachable(child, frozenset()) for child in _children(one))) for one in passing}
+
+
+@cache
+def _ways() -> dict[str, tuple[str, ...]]:
+    """The shortest way from the script, which is "", to each production."""
+    below: dict[str, list[str]] = {"": sorted(_reachable("script", frozenset()))}
+    for parent, child in sorted(allowed_pairs()):
+        below.setdefault(parent, []).append(child)
+    ways: dict[str, tuple[str, ...]] = {"": ("",)}
+    pending = [""]
+    for name in pending:  # grows as it goes
+        fresh = [child for child in below.get(name, ()) if child not in ways]
+        ways.update((child, (*ways[name], child)) for child in fresh)
+        pending += fresh
+    return ways
 
 
 def _reachable(category: str, seen: frozenset[str]) -> frozenset[str]:

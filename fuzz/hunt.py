@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from fuzz.bash import Observation, Sandbox
-from fuzz.choices import Pair, Replayed, Seeded, Wanted
+from fuzz.choices import Pair, Replayed, Seeded
 from fuzz.effects_oracle import judge, started_by
-from fuzz.grammar import Sample, generate, wanted
+from fuzz.grammar import Sample, allowed_pairs, generate, nest
 from fuzz.minimise import shrink_choices, shrink_text
 from fuzz.mutate import mutate, seeds
 from fuzz.oddities import excused
@@ -20,12 +22,20 @@ from fuzz.reading import Reader, Reading, read
 from fuzz.splitting import check_split
 from policyengine.shell.programs import Programs
 
-GENERATED = 120  # scripts per round from the grammar
+GENERATED = 60  # scripts per round from the grammar
+PLANNED = 60  # small scripts that nest a pair of productions that was not nested yet; once all were, generated ones
 MUTATED = 60
 SPLIT_EVERY = 3  # splitting is compared with parsing for one script in so many: it costs as much as all the rest
 EFFECTS_EVERY = 4  # interpretation is asked for one generated script in so many
 MAX_SAME = 2  # findings of one signature that are made small; the others are counted
 MAX_KEPT = 30
+
+
+class Trial(NamedTuple):
+    """A script to try, and the decisions that made it."""
+
+    case: Case
+    taken: list[int]
 
 
 @dataclass
@@ -63,27 +73,43 @@ class Hunt:
     programs: Programs | None = None
     tally: Tally = field(default_factory=Tally)
     rounds: int = 0
-    wanted: Wanted = field(default_factory=wanted)
+    wanted: list[Pair] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.wanted = sorted(allowed_pairs())
+        random.Random(self.seed).shuffle(self.wanted)
 
     def round(self) -> None:
-        """One batch: generated scripts and mutated ones."""
-        names = [f"{self.seed}:{self.rounds}:{at}" for at in range(GENERATED + MUTATED)]
-        # Two in three go for pairs that are still wanted, the rest takes every production as likely as any other.
-        sources = [Seeded(name, self.wanted if at % 3 and at < GENERATED else None) for at, name in enumerate(names)]
-        cases = [self._generated(source) for source in sources[:GENERATED]]
-        cases += [mutated(source) for source in sources[GENERATED:]]
-        observations = self.sandbox.observe([case.text for case in cases], self.seed + self.rounds)
-        for source, case, seen in zip(sources, cases, observations, strict=True):
-            self._judge(source, case, seen)
+        """One batch: planned scripts, generated ones, and mutated ones."""
+        trials = [self._nested(sample, taken) for sample, taken in self._planned()]
+        for at in range(GENERATED + PLANNED - len(trials)):
+            choices = self._choices(at)
+            trials.append(self._nested(generate(choices), choices.taken))
+        trials += [mutated(self._choices(GENERATED + PLANNED + at)) for at in range(MUTATED)]
+        observations = self.sandbox.observe([trial.case.text for trial in trials], self.seed + self.rounds)
+        for trial, seen in zip(trials, observations, strict=True):
+            self._judge(trial, seen)
         self.rounds += 1
 
-    def _generated(self, source: Seeded) -> Case:
-        sample = generate(source)
-        self.tally.pairs.update(sample.pairs)
-        self.wanted.nested(sample.pairs)
-        return _case(sample)
+    def _choices(self, at: int) -> Seeded:
+        return Seeded(f"{self.seed}:{self.rounds}:{at}")
 
-    def _judge(self, source: Seeded, case: Case, seen: Observation) -> None:
+    def _planned(self) -> Iterator[tuple[Sample, list[int]]]:
+        """Scripts for the next pairs that were not nested yet."""
+        planned = 0
+        while self.wanted and planned < PLANNED:
+            pair = self.wanted.pop()
+            plan = nest(pair) if pair not in self.tally.pairs else None
+            if plan:
+                planned += 1
+                yield plan
+
+    def _nested(self, sample: Sample, taken: list[int]) -> Trial:
+        self.tally.pairs.update(sample.pairs)
+        return Trial(_case(sample), taken)
+
+    def _judge(self, trial: Trial, seen: Observation) -> None:
+        case = trial.case
         self.tally.scripts += 1
         self.tally.executed += sum(len(run.executed) for run in seen.runs)
         self.tally.rejected += not (seen.valid_extglob if case.extglob else seen.valid)
@@ -98,7 +124,7 @@ class Hunt:
             signature = _signature(finding, case)
             self.tally.signatures[signature] += 1
             if self.tally.signatures[signature] <= MAX_SAME and len(self.tally.found) < MAX_KEPT:
-                self._minimise(source, case, finding)
+                self._minimise(trial, finding)
 
     def _findings(self, case: Case, seen: Observation, number: int) -> list[Finding]:
         """All that is wrong with the script of this number; what costs most is asked of some numbers only."""
@@ -109,7 +135,7 @@ class Hunt:
             found += effects(case, seen, self.programs)
         return found
 
-    def _minimise(self, source: Seeded, case: Case, finding: Finding) -> None:
+    def _minimise(self, trial: Trial, finding: Finding) -> None:
         seed = self.seed + self.rounds
 
         def fails(cases: Sequence[Case]) -> list[bool]:
@@ -118,7 +144,7 @@ class Hunt:
             seen = iter(self.sandbox.observe(texts, seed))
             return [may and self._has(one, next(seen), finding) for one, may in zip(cases, likely, strict=True)]
 
-        small = _smaller(source, case, fails)
+        small = _smaller(trial, fails)
         seen = self.sandbox.observe([small.text], seed)[0]
         law = next((one for one in self._findings(small, seen, 0) if one.law == finding.law), finding)
         if all(one.case.text != small.text for one in self.tally.found):
@@ -158,23 +184,24 @@ def verdicts(reader: Reader, case: Case, seen: Observation) -> list[Finding]:
     return check(case, seen, plain, extended)
 
 
-def generated(source: Seeded) -> Case:
+def generated(choices: Seeded) -> Trial:
     """A script of the grammar."""
-    return _case(generate(source))
+    return Trial(_case(generate(choices)), choices.taken)
 
 
-def mutated(source: Seeded) -> Case:
+def mutated(choices: Seeded) -> Trial:
     """A mutated script: one in two from the grammar, the rest real-looking."""
-    text = generate(source).text if source.below(2) else seeds()[source.below(len(seeds()))]
-    text = mutate(text, source)
-    return Case(text, "extglob" in text, None)
+    text = generate(choices).text if choices.below(2) else seeds()[choices.below(len(seeds()))]
+    text = mutate(text, choices)
+    return Trial(Case(text, "extglob" in text, None), choices.taken)
 
 
-def _smaller(source: Seeded, case: Case, fails: Callable[[Sequence[Case]], list[bool]]) -> Case:
+def _smaller(trial: Trial, fails: Callable[[Sequence[Case]], list[bool]]) -> Case:
+    case = trial.case
     if case.commands is None:
         text = shrink_text(case.text, lambda texts: fails([case._replace(text=one) for one in texts]))
         return case._replace(text=text)
-    best = shrink_choices(source.taken, lambda many: fails([_replayed(one) for one in many]))
+    best = shrink_choices(trial.taken, lambda many: fails([_replayed(one) for one in many]))
     return _replayed(best)
 
 
