@@ -48,7 +48,7 @@ class Conditions(SimpleCommands):
         if sound and not opened and self.plain_word() == "]]":
             self.pos = self.word_end
         else:
-            yield from self.misplaced()
+            yield from self.misplaced("an operator or operand")
         return tuple(words), tuple(operators)
 
     def openers(self, operators: list[str]) -> int:
@@ -59,7 +59,7 @@ class Conditions(SimpleCommands):
                 self.pos += 1
                 operators.append("(")
                 opened += 1
-            elif self.plain_word() == "!" and not (self.extglob and self.text[self.word_end] == "("):
+            elif self.plain_word() == "!":
                 self.pos = self.word_end
                 operators.append("!")
             else:
@@ -154,14 +154,14 @@ class Conditions(SimpleCommands):
             nests = self.soft(REGEX, parts)
         return new(Word, (tuple(parts), start + self.base, self.pos + self.base))
 
-    def misplaced(self) -> Steps[None]:
-        """Fail at the word that stands here, and go no further, yet accept the text where bash exits with 0."""
+    def misplaced(self, expected: str) -> Steps[None]:
+        """Fail at what stands here and go no further, yet accept the text where `bash -n` exits with 0."""
         at = self.pos
         if self.strict and self.closer == END:
             yield from self.rest_of_line()
             self.strict = False
         self.pos = at
-        self.unexpected("an operator or operand")
+        self.unexpected(expected)
 
     def rest_of_line(self) -> Steps[None]:
         """Go past the word that stands here and to the end of its line, as bash does after a fault, or fail."""

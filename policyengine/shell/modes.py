@@ -122,6 +122,15 @@ def _dollar_in_arithmetic(cursor: Cursor, mode: Mode) -> str | bool | WordPart:
     return "$"
 
 
+def _dollar_in_head(cursor: Cursor, mode: Mode) -> str | bool | WordPart:
+    """As in arithmetic, but `$[…]` hides no `;`."""
+    found = _opener(cursor.text, cursor.pos)
+    if found is None or cursor.text[found.end()] != "[":
+        return _dollar_in_arithmetic(cursor, mode)
+    cursor.pos += 1
+    return "$"
+
+
 def _nests(_cursor: Cursor, _mode: Mode) -> bool:
     return True
 
@@ -191,7 +200,9 @@ _PARENTHESES: dict[str, Handler] = {"(": _opens, ")": _closes}
 PARENTHESISED = Mode(re.compile(r"[^()\"'`$\\\0]++").match, _QUOTES | _PARENTHESES)
 # Arithmetic in parentheses; `$[ ]` and subscripts in brackets.
 ARITHMETIC = Mode(PARENTHESISED.run, _COUNTED | _PARENTHESES, arithmetic=True)
-EXPRESSION_OF_FOR = ARITHMETIC._replace(run=re.compile(r"[^();\"'`$\\\0]++").match)
+EXPRESSION_OF_FOR = ARITHMETIC._replace(
+    run=re.compile(r"[^();\"'`$\\\0]++").match, special=ARITHMETIC.special | {"$": _dollar_in_head}
+)
 _BRACKETS: dict[str, Handler] = {"[": _opens, "]": _closes}
 BRACKETED = Mode(re.compile(r"[^\[\]\"'`$\\\0]++").match, _COUNTED | _BRACKETS, arithmetic=True)
 SUBSCRIPT = Mode(re.compile(r"[^\[\]\"'`$\\<>\0]++").match, _ARITHMETIC_QUOTES | _ANGLES | _BRACKETS, arithmetic=True)

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from policyengine.shell.conditions import Conditions
-from policyengine.shell.lexer import CONTINUED, END, Steps, blanks, new, one_of, plain_text
+from policyengine.shell.lexer import CONTINUED, END, Steps, new, one_of, plain_text
 from policyengine.shell.modes import ARITHMETIC, EXPRESSION_OF_FOR
 from policyengine.shell.nodes import (
     AndOr,
@@ -27,22 +27,27 @@ from policyengine.shell.nodes import (
     Background,
     Case,
     CaseArm,
+    CommandSubstitution,
     Condition,
     Coprocess,
+    DoubleQuoted,
     For,
     Function,
     Group,
     If,
     IfBranch,
+    Literal,
     Pipeline,
+    ProcessSubstitution,
     Script,
     Select,
+    SimpleCommand,
     Statement,
     Subshell,
     While,
     Word,
 )
-from policyengine.shell.simple import assignment_start
+from policyengine.shell.simple import assigning_word, assignment_start
 
 _BREAK = rf"(?={CONTINUED}(?:[ \t\n|&;()\0]|[<>](?!{CONTINUED}\()))"
 
@@ -54,7 +59,6 @@ _prefix = re.compile(rf"({one_of('! time')}){_BREAK}").match
 _time_option = re.compile(r"(?:[ \t]|\\\n)++(-p|--)" + _BREAK).match
 _connector = re.compile(r"&(?:\\\n)*+&|\|(?:\\\n)*+\|").match
 _pipe = re.compile(r"\|(?!(?:\\\n)*+\|)(?:\\\n)*+(&)?").match
-_compound_start = re.compile(r"\(|" + one_of("{ if while until for select case [[") + _BREAK).match
 
 
 class Parser(Conditions):
@@ -145,7 +149,7 @@ class Parser(Conditions):
         """Go past a `!` or `time` with its options; empty if there is none."""
         found = _prefix(self.text, self.pos)
         prefix = found[1].replace("\\\n", "") if found is not None else ""
-        if found is None or prefix not in self.dialect.reserved:
+        if found is None or prefix not in self.dialect.reserved or (self.extglob and self.begins_glob(found.end())):
             return ""
         self.pos = found.end()
         while prefix == "time" and (option := _time_option(self.text, self.pos)) is not None:
@@ -168,11 +172,15 @@ class Parser(Conditions):
         it.
         """
         found = _first_word(self.text, self.pos)
-        if found is None:
+        if found is None or (self.extglob and self.begins_glob(found.end())):
             return ""
         self.word_end = found.end()
         word = found[0]
         return word.replace("\\\n", "") if "\\" in word else word
+
+    def begins_glob(self, pos: int) -> bool:
+        """Whether the `(` of an extended glob stands at `pos`, where those are on."""
+        return self.text[pos] == "(" and self.text[pos - 1] in "?*+@!"
 
     # ------------------------------------------------------------------------------------------------ compound commands
     def compound(self, word: str) -> Steps[Statement]:
@@ -351,7 +359,11 @@ class Parser(Conditions):
             self.pos += 1
             expressions.append((yield from self.word(EXPRESSION_OF_FOR)))
         self.opened = opened
-        if not self.text.startswith("))", self.pos) or len(expressions) != _EXPRESSIONS:
+        if not self.text.startswith("))", self.pos):
+            self.pos += self.text[self.pos] == ")"
+            self.skip_blanks()
+            yield from self.misplaced("`))`")
+        elif len(expressions) != _EXPRESSIONS or any(map(_loses_place, expressions)):
             self.unexpected("three expressions and `))`")
         else:
             self.pos += 2
@@ -448,29 +460,79 @@ class Parser(Conditions):
         return (yield from self.function_body(name, start))
 
     def coprocess(self) -> Steps[Statement]:
-        """coprocess: 'coproc' (simple | [name] compound redirect*) ."""
+        """coprocess: 'coproc' (simple | [name] compound redirect*) ; after a name, too, words may be reserved."""
         start = self.pos + self.base
         self.pos = self.word_end
         self.skip_blanks()
         name = "COPROC"
-        word = self.plain_word()
-        if word not in self.dialect.reserved and self.at_word() and not assignment_start(self.text, self.pos):
+        word = self.opening_word()
+        if word:
+            body = yield from self.body_of_coprocess(word)
+        elif not self.at_word() or assignment_start(self.text, self.pos):
+            body = yield from self.simple()
+        else:
             begin = self.pos
             first = yield from self.word()
-            if not _compound_start(self.text, blanks(self.text, self.pos).end()):  # type: ignore[union-attr]  # matches
-                body = yield from self.simple(first)
-                return new(Coprocess, (name, body, start, body.end))
             name = plain_text(first) or self.text[begin : self.pos]
             self.skip_blanks()
-            word = self.plain_word()
-        if self.text[self.pos] == "(":
-            word = "("
-        body = yield from (self.compound(word) if word in self.dialect.reserved or word == "(" else self.simple())
+            word = self.opening_word()
+            if word in _BODIES:
+                body = yield from self.compound(word)
+            else:
+                name = "COPROC"
+                body = yield from self.simple_of_coprocess(first, word)
         return new(Coprocess, (name, body, start, body.end))
+
+    def opening_word(self) -> str:
+        """The reserved word or `(` that stands here, or empty; `time` is a word after `coproc` [bash -n]."""
+        if self.text[self.pos] == "(":
+            return "("
+        word = self.plain_word()
+        return word if word in self.dialect.reserved and word != "time" else ""
+
+    def body_of_coprocess(self, word: str) -> Steps[Statement]:
+        """A compound command that is no function and no coprocess."""
+        if word not in _BODIES:
+            self.unexpected("a command")
+        return (yield from self.compound(word))
+
+    def simple_of_coprocess(self, first: Word, reserved: str) -> Steps[Statement]:
+        """The rest of a simple command after its first word; assignments may follow, which are arguments."""
+        if reserved:
+            return new(SimpleCommand, ((), (first,), (), first.start, first.end))
+        words = [first]
+        while assignment_start(self.text, self.pos):
+            item = yield from self.assignment()
+            words.append(item if isinstance(item, Word) else assigning_word(item))
+            self.skip_blanks()
+        return (yield from self.simple(*words))
 
 
 _Compound = TypeVar("_Compound", bound=Statement)
 _EXPRESSIONS = 3
+
+
+def _loses_place(expression: Word) -> bool:
+    """Whether bash, which looks for the `;` of a `for ((` by counting parentheses, finds others in a substitution.
+
+    The `)` after a pattern makes it lose its place, unless as many `(` are open around it; what nests deeper in words
+    of the substitution is read, not counted.
+    """
+    if any(isinstance(part, Literal) and "${" in part.text for part in expression.parts):
+        return False  # what is in braces is read
+    pending: list[tuple[Any, int]] = [
+        (part.body, 0) for part in expression.parts if isinstance(part, CommandSubstitution) and not part.backtick
+    ]
+    while pending:
+        node, opened = pending.pop()
+        if isinstance(node, Case) and len(node.arms) > opened:
+            return True
+        if isinstance(node, tuple) and not isinstance(node, CommandSubstitution | DoubleQuoted):
+            opened += isinstance(node, Subshell | ProcessSubstitution)
+            pending.extend((child, opened) for child in node)
+    return False
+
+
 _AFTER_REDIRECTS = frozenset("\n;&|)\0")
 _terminator = re.compile(r";(?:\\\n)*+;(?:(?:\\\n)*+&)?|;(?:\\\n)*+&").match
 _empty_parentheses = re.compile(r"\((?:[ \t]|\\\n)*+\)").match

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from policyengine.shell.heredocs import Heredocs
 from policyengine.shell.lexer import WORD_ENDS, Steps, blanks, new, one_of, plain_text
@@ -45,7 +46,9 @@ _redirect = re.compile(
 assignment_start = re.compile(r"([A-Za-z_]\w*+)(?:(\+?=)|\[)", re.ASCII).match
 _array_argument = re.compile(r"([A-Za-z_]\w*+)(?:\[([^]]*)\])?(\+?)=", re.ASCII).fullmatch
 _equals = re.compile(r"\+?=").match
-_DECLARATIONS = frozenset(["alias", "declare", "eval", "export", "let", "local", "readonly", "typeset"])
+# Builtins whose arguments may be arrays; to the last two bash gives them as texts.
+_TAKING_ARRAYS = frozenset(["eval", "let"])
+_DECLARATIONS = frozenset(["alias", "declare", "export", "local", "readonly", "typeset"]) | _TAKING_ARRAYS
 
 _END, _GO_ON, _NESTS, _HARD = range(4)
 _HEREDOCS = frozenset(("<<", "<<-"))
@@ -81,6 +84,8 @@ class SimpleCommands(Heredocs):
                 item: Assignment | Word = yield from self.assignment()
                 if isinstance(item, Word):
                     words.append(item)
+                elif words and plain_text(words[0]) in _TAKING_ARRAYS:
+                    words.append(assigning_word(item))
                 else:
                     assignments.append(item)
             else:
@@ -275,6 +280,34 @@ class SimpleCommands(Heredocs):
             return new(ArrayElement, (subscript, operator == "+=", word, start + base, self.pos + base))
         word = yield from self.bracketed_word("[", start, subscript)
         return new(ArrayElement, (None, False, word, start + base, self.pos + base))
+
+
+def assigning_word(node: Assignment) -> Word:
+    """An assignment that is an argument, as bash gives it: with one blank between elements."""
+
+    def literal(text: str) -> Literal:
+        return new(Literal, (text, node.start, node.start))
+
+    parts: list[WordPart] = [literal(node.name), *_subscripted(node, literal)]
+    if node.elements is not None:
+        parts.append(literal("("))
+        for element in node.elements:
+            if element is not node.elements[0]:
+                parts.append(literal(" "))
+            if element.subscript is not None:
+                parts.extend(_subscripted(element, literal))
+            parts.extend(element.value.parts)
+        parts.append(literal(")"))
+    if node.value is not None:
+        parts.extend(node.value.parts)
+    return new(Word, (tuple(parts), node.start, node.end))
+
+
+def _subscripted(node: Assignment | ArrayElement, literal: Callable[[str], Literal]) -> list[WordPart]:
+    operator = "+=" if node.append else "="
+    if node.subscript is None:
+        return [literal(operator)]
+    return [literal("["), *node.subscript.parts, literal("]" + operator)]
 
 
 def before_redirect(text: str, pos: int) -> bool:
