@@ -119,6 +119,11 @@ def test_a_glob_belongs_to_what_it_may_name(path: str, inside: set[str], touched
     assert _sight().touched(path, False, True) >= touched
 
 
+@pytest.mark.parametrize("name", ["*", "[a-z]*", "?*", ".[0-9]*", "*.md", "[0-9]*.md"])
+def test_a_glob_without_letters_of_a_name_does_not_point_at_it(name: str) -> None:
+    assert "keys" not in _sight().touched(f"/workspace/{name}", False, True)
+
+
 @pytest.mark.parametrize(
     ("path", "zones"),
     [

@@ -155,7 +155,7 @@ def _may_be(have: str, want: str) -> bool:
 class Glob:
     """A component of a path, mostly a shell's glob, made ready to be compared with many names."""
 
-    __slots__ = ("_bare", "_head", "_loose", "_test", "_visible")
+    __slots__ = ("_bare", "_digit", "_head", "_loose", "_plain", "_test", "_visible")
 
     def __init__(self, segment: str) -> None:
         self._loose = loosened(segment)
@@ -163,6 +163,8 @@ class Glob:
         self._head = self._loose.partition("*")[0]
         self._visible = segment[0] in "*?["
         self._bare = segment[0] in "*?" and "." in segment and not segment.rpartition(".")[0].strip("*?")
+        self._plain = not self._loose.strip("*?")
+        self._digit = self._loose.partition("*")[0].find("?") if segment.partition("[")[2][:4] == "0-9]" else -1
 
     def fitting(self, names: Iterable[str]) -> list[str]:
         """Give the names, none of them a glob, that it could match; `may_name` and `points_at` are about them."""
@@ -178,14 +180,16 @@ class Glob:
         """Whether it names this on purpose: where both are globs, they share letters of their own.
 
         `a.p*` points at `*.pem`; `*.md` could meet `login.keychain*` only in a name that nobody uses, and does not. An
-        ending alone points at no name that has more than it: `*.json` is not about `logins.json`.
+        ending alone points at no name that has more than it: `*.json` is not about `logins.json`. A glob without
+        letters (`[a-z]*`) points at nothing, as `*` does not, and `.[0-9]*` at no `.env`.
         """
-        if not self.may_name(name) or (self._bare and name.rpartition(".")[0].strip("*")):
+        if self._plain or not self.may_name(name) or (self._bare and name.rpartition(".")[0].strip("*")):
             return False
-        if not is_glob(name):
-            return True
         letters = name.replace("*", "")
-        return glob_test(name)(self._loose) or self._test(letters) or _runs_into(self._head, letters, name)
+        fits = self._digit < 0 or letters[self._digit : self._digit + 1].isdigit()
+        if not is_glob(name):
+            return fits
+        return glob_test(name)(self._loose) or (fits and self._test(letters)) or _runs_into(self._head, letters, name)
 
 
 def _runs_into(head: str, letters: str, name: str) -> bool:
