@@ -10,6 +10,7 @@ from policyengine.shell.modes import (
     ARITHMETIC,
     BODY,
     DOUBLE,
+    HERE_OPERAND,
     OPERAND,
     OPERAND_IN_ARITHMETIC,
     OPERAND_TO_COLON,
@@ -214,7 +215,9 @@ class Expansions(Cursor):
 
     def operands(self, operator: str, mode: Mode) -> Steps[tuple[Word, ...]]:
         """operands: word | offset [':' length] | pattern ['/' word] ."""
-        plain = QUOTED_OPERAND if mode.quoted else OPERAND_IN_ARITHMETIC if mode.arithmetic else OPERAND
+        plain = OPERAND_IN_ARITHMETIC if mode.arithmetic else OPERAND
+        if mode.quoted:
+            plain = HERE_OPERAND if mode is BODY or mode is HERE_OPERAND else QUOTED_OPERAND
         if operator == ":":
             if mode.quoted:
                 return (yield from self.two(QUOTED_TO_COLON, QUOTED_OPERAND))

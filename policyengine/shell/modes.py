@@ -113,6 +113,14 @@ def _dollar_in_subscript(cursor: Cursor, mode: Mode) -> str | bool | WordPart:
     return True if found is not None and expands(decode_ansi(found[1])) else _dollar(cursor, mode)
 
 
+def _dollar_in_quoted_operand(cursor: Cursor, mode: Mode) -> str | bool | WordPart:
+    """In double quotes bash decodes `$'…'` in an operand, and expands what comes out (parse.y, parse_matched_pair)."""
+    found = _ansi(cursor.text, cursor.pos) if cursor.dialect.dollar_quotes else None
+    if found is None:
+        return _dollar(cursor, mode)
+    return True if expands(decode_ansi(found[1])) else _ansi_quoted(cursor)
+
+
 def _dollar_in_arithmetic(cursor: Cursor, mode: Mode) -> str | bool | WordPart:
     """As elsewhere, but to find the end bash counts what is in `${…}` and `$[…]` too, so that they do not nest."""
     found = _opener(cursor.text, cursor.pos)
@@ -191,9 +199,10 @@ OPERAND = Mode(_operand_run, _QUOTES | _ANGLES)
 OPERAND_TO_SLASH = Mode(re.compile(r"[^}/\"'`$\\<>\0]++").match, _QUOTES | _ANGLES)
 OPERAND_IN_ARITHMETIC = Mode(_operand_run, _ARITHMETIC_QUOTES | _ANGLES, arithmetic=True)
 OPERAND_TO_COLON = OPERAND_IN_ARITHMETIC._replace(run=re.compile(r"[^}:\"'`$\\<>\0]++").match)
-QUOTED_OPERAND = Mode(
+HERE_OPERAND = Mode(
     re.compile(r'[^}"$`\\\0]++').match, _EXPANSIONS | {'"': _double_quoted}, _IN_DOUBLE + "}", quoted=True
 )
+QUOTED_OPERAND = HERE_OPERAND._replace(special=HERE_OPERAND.special | {"$": _dollar_in_quoted_operand})
 QUOTED_TO_COLON = QUOTED_OPERAND._replace(run=re.compile(r'[^}:"$`\\\0]++').match)
 # Balanced texts: extended globs and regular expressions in parentheses.
 _PARENTHESES: dict[str, Handler] = {"(": _opens, ")": _closes}
