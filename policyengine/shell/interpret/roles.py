@@ -105,6 +105,13 @@ def _assign(invocation: Invocation, use: Use) -> None:
     invocation.assigned.append((name, value._replace(span=None)))
 
 
+def _object(invocation: Invocation, use: Use) -> None:
+    """What a revision holds at a path (`HEAD:.env`, gitrevisions(7)): the same as the file itself."""
+    path = use.value.text.partition(":")[2]
+    if path:
+        files.read(invocation, use._replace(value=use.value._replace(text=path)))
+
+
 def _no_effect(invocation: Invocation, use: Use) -> None:
     """A value that other handlers and templates look at."""
 
@@ -117,6 +124,7 @@ ROLES: dict[str, Callable[[Invocation, Use], None]] = {
     "append": files.append,
     "edit": files.edit,
     "into": files.into,
+    "object": _object,
     "delete": files.delete,
     "move": files.move,
     **{f"attr-{attribute}": files.attribute(attribute) for attribute in ATTRIBUTES},
