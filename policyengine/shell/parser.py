@@ -47,7 +47,7 @@ from policyengine.shell.nodes import (
     While,
     Word,
 )
-from policyengine.shell.simple import assigning_word, assignment_start
+from policyengine.shell.simple import Begun, assigning_word, assignment_start
 
 _BREAK = rf"(?={CONTINUED}(?:[ \t\n|&;()\0]|[<>](?!{CONTINUED}\()))"
 
@@ -59,6 +59,9 @@ _prefix = re.compile(rf"({one_of('! time')}){_BREAK}").match
 _time_option = re.compile(r"(?:[ \t]|\\\n)++(-p|--)" + _BREAK).match
 _connector = re.compile(r"&(?:\\\n)*+&|\|(?:\\\n)*+\|").match
 _pipe = re.compile(r"\|(?!(?:\\\n)*+\|)(?:\\\n)*+(&)?").match
+
+
+_LIST_MARKS = frozenset("\n;)\0")  # a command before one of these is no part of a pipeline or AND-OR list
 
 
 class Parser(Conditions):
@@ -80,7 +83,11 @@ class Parser(Conditions):
         """list: and_or ((';' | '&' | newline) and_or)* (';' | '&' | newline)? ."""
         found: list[Statement] = []
         while self.ready():
-            statement = yield from self.and_or()
+            first = None if self.text[self.pos] in "!t" else self.command()
+            if isinstance(first, SimpleCommand) and self.text[self.pos] in _LIST_MARKS:
+                statement: Statement = first
+            else:
+                statement = yield from self.and_or(first)
             start = statement.start
             character = self.text[self.pos]
             if character == "&":
@@ -108,42 +115,44 @@ class Parser(Conditions):
             self.unexpected(f"a command after `{after}`")
         return found
 
-    def and_or(self) -> Steps[Statement]:
-        """and_or: pipeline (('&&' | '||') newline* pipeline)* ."""
-        first = yield from self.pipeline()
+    def and_or(self, first: Begun | None) -> Steps[Statement]:
+        """and_or: pipeline (('&&' | '||') newline* pipeline)* ; `first` is its first command, if that has begun."""
+        pipeline = yield from self.pipeline(first)
         found = _connector(self.text, self.pos)
         if found is None:
-            return first
-        items, operators = [first], []
+            return pipeline
+        items, operators = [pipeline], []
         while found is not None:
             operators.append(found[0][0] * 2)
             self.pos = found.end()
             self.skip_gap()
-            items.append((yield from self.pipeline()))
+            items.append((yield from self.pipeline(None)))
             found = _connector(self.text, self.pos)
-        return new(AndOr, (tuple(items), tuple(operators), first.start, items[-1].end))
+        return new(AndOr, (tuple(items), tuple(operators), items[0].start, items[-1].end))
 
-    def pipeline(self) -> Steps[Statement]:
+    def pipeline(self, first: Begun | None) -> Steps[Statement]:
         """pipeline: ('!' | 'time' '-p'? '--'?)* command (('|' | '|&') newline* command)* ; goes to what follows."""
-        start = self.pos
-        negated = timed = False
-        while self.text[self.pos] in "!t" and (prefix := self.prefix()):
-            negated, timed = negated ^ (prefix == "!"), timed or prefix == "time"
-        prefixed = self.pos != start
+        start = self.pos + self.base
+        negated = timed = prefixed = False
+        while first is None and self.text[self.pos] in "!t" and (prefix := self.prefix()):
+            negated, timed, prefixed = negated ^ (prefix == "!"), timed or prefix == "time", True
         if prefixed and self.text[self.pos] in "\n;)\0":
-            return new(Pipeline, ((), (), negated, timed, start + self.base, self.pos + self.base))
-        first = yield from self.command()
-        found = _pipe(self.text, self.pos) if self.skip_blanks() == "|" else None
-        if found is None and not prefixed:
-            return first
-        commands, operators = [first], []
-        while found is not None:
-            operators.append("|&" if found[1] else "|")
-            self.pos = found.end()
-            self.skip_gap()
-            commands.append((yield from self.command()))
+            return new(Pipeline, ((), (), negated, timed, start, self.pos + self.base))
+        commands, operators = [], []
+        found: re.Match[str] | None
+        while True:
+            command = first or self.command()
+            commands.append(command if isinstance(command, SimpleCommand) else (yield from command))
             found = _pipe(self.text, self.pos) if self.skip_blanks() == "|" else None
-        return new(Pipeline, (tuple(commands), tuple(operators), negated, timed, start + self.base, commands[-1].end))
+            if found is None:
+                break
+            operators.append("|&" if found[1] else "|")
+            self.pos, first = found.end(), None
+            self.skip_gap()
+        if not operators and not prefixed:
+            return commands[0]
+        start = start if prefixed else commands[0].start
+        return new(Pipeline, (tuple(commands), tuple(operators), negated, timed, start, commands[-1].end))
 
     def prefix(self) -> str:
         """Go past a `!` or `time` with its options; empty if there is none."""
@@ -158,14 +167,14 @@ class Parser(Conditions):
         return prefix
 
     # --------------------------------------------------------------------------------------------------------- commands
-    def command(self) -> Steps[Statement]:
+    def command(self) -> Begun:
         """command: simple | compound redirect* | function | coproc ."""
         if self.text[self.pos] == "(":
-            return (yield from self.compound("("))
+            return self.compound("(")
         word = self.plain_word()
         if word in self.dialect.reserved and word != "time":  # after a `|` it is the name of a program [bash -n]
-            return (yield from self.compound(word))
-        return (yield from self.simple())
+            return self.compound(word)
+        return self.simple()
 
     def plain_word(self) -> str:
         """The word that stands here, where it is nothing but unquoted characters, else empty; `word_end` is behind
@@ -469,7 +478,7 @@ class Parser(Conditions):
         if word:
             body = yield from self.body_of_coprocess(word)
         elif not self.at_word() or assignment_start(self.text, self.pos):
-            body = yield from self.simple()
+            body = yield from self.whole(self.simple())
         else:
             begin = self.pos
             first = yield from self.word()
@@ -505,7 +514,7 @@ class Parser(Conditions):
             item = yield from self.assignment()
             words.append(item if isinstance(item, Word) else assigning_word(item))
             self.skip_blanks()
-        return (yield from self.simple(*words))
+        return (yield from self.whole(self.simple(*words)))
 
 
 _Compound = TypeVar("_Compound", bound=Statement)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import TypeAlias
 
 from policyengine.shell.heredocs import Heredocs
 from policyengine.shell.lexer import WORD_ENDS, Steps, blanks, new, one_of, plain_text
@@ -51,9 +52,12 @@ _TAKING_ARRAYS = frozenset(["eval", "let"])
 _DECLARATIONS = frozenset(["alias", "declare", "export", "local", "readonly", "typeset"]) | _TAKING_ARRAYS
 
 _END, _GO_ON, _NESTS, _HARD = range(4)
+_COMMAND_ENDS = frozenset("\n;|)\0")
 _HEREDOCS = frozenset(("<<", "<<-"))
 _DUPLICATIONS = frozenset(("<&", ">&"))
 _REDIRECT_STARTS = frozenset("0123456789<>&{")
+# A command that has been read, or the production that reads the rest of it.
+Begun: TypeAlias = SimpleCommand | Steps[Statement]
 
 
 class SimpleCommands(Heredocs):
@@ -68,14 +72,23 @@ class SimpleCommands(Heredocs):
         """The rest of a function definition after its name; `parser` has the production."""
         raise NotImplementedError
 
-    def simple(self, *first: Word) -> Steps[Statement]:
+    def simple(self, *first: Word) -> Begun:
         """simple: (assignment | redirect)* (word | redirect)* ; or function: word '(' ')' newline* compound ."""
         begin = self.pos
-        start = first[0].start if first else begin + self.base
-        assignments: list[Assignment] = []
         words: list[Word] = list(first)
         redirects: list[Redirect] = []
-        while taken := self.take(words, redirects):
+        taken = self.take(words, redirects)
+        start = first[0].start if first else begin + self.base
+        if taken == _END and (words or redirects) and self.text[self.pos] != "(":
+            return self.finished([], words, redirects, start)  # nearly every command: no production of its own
+        return self.go_on(words, redirects, taken, begin, start)
+
+    def go_on(
+        self, words: list[Word], redirects: list[Redirect], taken: int, begin: int, start: int
+    ) -> Steps[Statement]:
+        """The rest of a simple command or function from where something nests."""
+        assignments: list[Assignment] = []
+        while taken:
             if taken == _NESTS:
                 parts, opening = self.begun
                 found = yield from self.more_parts(WORD, parts, True)
@@ -90,20 +103,31 @@ class SimpleCommands(Heredocs):
                     assignments.append(item)
             else:
                 redirects.append((yield from self.redirect()))
-        self.count(len(words) + 1)
+            taken = self.take(words, redirects)
         if self.text[self.pos] == "(" and len(words) == 1 and not assignments and not redirects:
+            self.count(2)
             return (yield from self.function_parentheses(self.text[begin : self.pos].rstrip(), start))
-        ends = (
-            [node.end for node in assignments[-1:]]
-            + [node.end for node in words[-1:]]
-            + [node.end for node in redirects[-1:]]
-        )
-        if not ends:
+        if not (words or assignments or redirects):
             self.unexpected("a command")
+        return self.finished(assignments, words, redirects, start)
+
+    def finished(
+        self, assignments: list[Assignment], words: list[Word], redirects: list[Redirect], start: int
+    ) -> SimpleCommand:
+        """The simple command that has been read."""
+        self.count(len(words) + 1)
         if self.dialect.equals_expansion:
             self.refuse_for_zsh(words, redirects)
-        end = max(ends, default=start)
+        end = words[-1].end if words else start
+        if redirects:
+            end = max(end, redirects[-1].end)
+        if assignments:
+            end = max(end, assignments[-1].end)
         return new(SimpleCommand, (tuple(assignments), tuple(words), tuple(redirects), start, end))
+
+    def whole(self, begun: Begun) -> Steps[Statement]:
+        """A command of which `simple` or another production has read the beginning, or all."""
+        return begun if isinstance(begun, SimpleCommand) else (yield from begun)
 
     def take(self, words: list[Word], redirects: list[Redirect]) -> int:
         """Append the words and redirections that do not nest. What comes then: _END, _NESTS or _HARD."""
@@ -120,6 +144,9 @@ class SimpleCommands(Heredocs):
                     return _HARD
                 begin, end = start + base, pos + base
                 words.append(new(Word, ((new(Literal, (word, begin, end)),), begin, end)))
+                if text[pos] in _COMMAND_ENDS:
+                    self.pos = pos
+                    return _END
             elif kind is None:
                 self.pos = found.end()
                 outcome = self.take_slowly(words)
@@ -137,7 +164,7 @@ class SimpleCommands(Heredocs):
         """Append the word that stands here, whose parts `soft` finds. What comes then."""
         text, start = self.text, self.pos
         character = text[start]
-        if character in "\n;|)(\0#":
+        if character in _COMMAND_ENDS or character in "(#":
             return _END
         if character == "\\" and text[start + 1] == "\n":
             self.pos = blanks(text, start).end()  # type: ignore[union-attr]  # the pattern matches everywhere
