@@ -111,7 +111,10 @@ class Sandbox:
         self.root.chmod(0o755)
         for name in ("bin", "dev", "proc", "log", "w"):
             (self.root / name).mkdir()
-        install(self.root, "bash")
+        static = shutil.which("bash-static") is not None
+        install(self.root, "bash-static" if static else "bash")
+        if static:  # the same program, which forks a fifth cheaper
+            (self.root / "bin/bash-static").rename(self.root / "bin/bash")
         (self.root / "dev/fd").symlink_to("/proc/self/fd")
         (self.root / "bin/server").write_text(_SERVER)
 

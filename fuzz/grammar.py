@@ -22,7 +22,9 @@ as parent nor as child when nested pairs are counted.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from fuzz.choices import Choices, Pair, Planned
@@ -126,15 +128,27 @@ def allowed_pairs() -> frozenset[Pair]:
     )
 
 
-def nest(pair: Pair) -> tuple[Sample, list[int]] | None:
-    """A small script that nests `pair`, on the shortest way to it, and its decisions; None if none was found."""
-    way = (*_ways()[pair[0]], pair[1])
+def nest(chain: Sequence[str]) -> tuple[Sample, list[int]] | None:
+    """A small script that nests the productions of `chain`, each in the one before, on the shortest way to the first,
+    and its decisions; None if none was found.
+    """
+    way = (*_ways()[chain[0]], *chain[1:])
+    wanted = set(pairwise(chain))
     for attempt in range(PLANS):
-        choices = Planned(f"{pair}:{attempt}", way, _SMALLEST_IDS, _passes())
+        choices = Planned(f"{chain}:{attempt}", way, _SMALLEST_IDS, _passes())
         sample = generate(choices)
-        if pair in sample.pairs:
+        if wanted <= set(sample.pairs):
             return sample, choices.taken
     return None
+
+
+def chain(choices: Choices, length: int) -> tuple[str, ...]:
+    """Up to `length` productions, each of which can be nested in the one before."""
+    parents = sorted(_below())
+    found = [parents[choices.below(len(parents))]]
+    while len(found) < length and (children := _below().get(found[-1])):
+        found.append(children[choices.below(len(children))])
+    return tuple(found)
 
 
 @cache
@@ -144,15 +158,22 @@ def _passes() -> dict[str, frozenset[str]]:
 
 
 @cache
-def _ways() -> dict[str, tuple[str, ...]]:
-    """The shortest way from the script, which is "", to each production."""
-    below: dict[str, list[str]] = {"": sorted(_reachable("script", frozenset()))}
+def _below() -> dict[str, list[str]]:
+    """What can be nested directly in each production."""
+    below: dict[str, list[str]] = {}
     for parent, child in sorted(allowed_pairs()):
         below.setdefault(parent, []).append(child)
+    return below
+
+
+@cache
+def _ways() -> dict[str, tuple[str, ...]]:
+    """The shortest way from the script, which is "", to each production."""
+    roots = sorted(_reachable("script", frozenset()))
     ways: dict[str, tuple[str, ...]] = {"": ("",)}
     pending = [""]
     for name in pending:  # grows as it goes
-        fresh = [child for child in below.get(name, ()) if child not in ways]
+        fresh = [child for child in (_below().get(name, ()) if name else roots) if child not in ways]
         ways.update((child, (*ways[name], child)) for child in fresh)
         pending += fresh
     return ways

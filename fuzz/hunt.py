@@ -7,12 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 from fuzz.bash import Observation, Sandbox
 from fuzz.choices import Pair, Replayed, Seeded
 from fuzz.effects_oracle import judge, started_by
-from fuzz.grammar import Sample, allowed_pairs, generate, nest
+from fuzz.grammar import Sample, allowed_pairs, chain, generate, nest
 from fuzz.minimise import shrink_choices, shrink_text
 from fuzz.mutate import mutate, seeds
 from fuzz.oddities import excused
@@ -22,9 +23,10 @@ from fuzz.reading import Reader, Reading, read
 from fuzz.splitting import check_split
 from policyengine.shell.programs import Programs
 
-GENERATED = 60  # scripts per round from the grammar
-PLANNED = 60  # small scripts that nest a pair of productions that was not nested yet; once all were, generated ones
-MUTATED = 60
+GENERATED = 50  # scripts per round from the grammar
+PLANNED = 120  # small scripts that nest a pair of productions that was not nested yet; once all were, longer chains
+MUTATED = 70
+CHAINS = (3, 4)  # lengths
 SPLIT_EVERY = 3  # splitting is compared with parsing for one script in so many: it costs as much as all the rest
 EFFECTS_EVERY = 4  # interpretation is asked for one generated script in so many
 MAX_SAME = 2  # findings of one signature that are made small; the others are counted
@@ -73,19 +75,16 @@ class Hunt:
     programs: Programs | None = None
     tally: Tally = field(default_factory=Tally)
     rounds: int = 0
-    wanted: list[Pair] = field(init=False)
+    plans: Iterator[tuple[Sample, list[int]]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.wanted = sorted(allowed_pairs())
-        random.Random(self.seed).shuffle(self.wanted)
+        self.plans = self._planned()
 
     def round(self) -> None:
-        """One batch: planned scripts, generated ones, and mutated ones."""
-        trials = [self._nested(sample, taken) for sample, taken in self._planned()]
-        for at in range(GENERATED + PLANNED - len(trials)):
-            choices = self._choices(at)
-            trials.append(self._nested(generate(choices), choices.taken))
-        trials += [mutated(self._choices(GENERATED + PLANNED + at)) for at in range(MUTATED)]
+        """One batch: generated scripts, planned ones, and mutated ones."""
+        trials = [self._nested(*_sampled(self._choices(at))) for at in range(GENERATED)]
+        trials += [self._nested(*plan) for plan in islice(self.plans, PLANNED)]
+        trials += [mutated(self._choices(GENERATED + at)) for at in range(MUTATED)]
         observations = self.sandbox.observe([trial.case.text for trial in trials], self.seed + self.rounds)
         for trial, seen in zip(trials, observations, strict=True):
             self._judge(trial, seen)
@@ -95,13 +94,15 @@ class Hunt:
         return Seeded(f"{self.seed}:{self.rounds}:{at}")
 
     def _planned(self) -> Iterator[tuple[Sample, list[int]]]:
-        """Scripts for the next pairs that were not nested yet."""
-        planned = 0
-        while self.wanted and planned < PLANNED:
-            pair = self.wanted.pop()
-            plan = nest(pair) if pair not in self.tally.pairs else None
-            if plan:
-                planned += 1
+        """Scripts for every pair that was not nested yet, then for chains of productions without end."""
+        pairs = sorted(allowed_pairs())
+        random.Random(self.seed).shuffle(pairs)
+        for pair in pairs:
+            if pair not in self.tally.pairs and (plan := nest(pair)):
+                yield plan
+        choices = Seeded(f"{self.seed}:chains")
+        while True:
+            if plan := nest(chain(choices, CHAINS[choices.below(len(CHAINS))])):
                 yield plan
 
     def _nested(self, sample: Sample, taken: list[int]) -> Trial:
@@ -186,7 +187,12 @@ def verdicts(reader: Reader, case: Case, seen: Observation) -> list[Finding]:
 
 def generated(choices: Seeded) -> Trial:
     """A script of the grammar."""
-    return Trial(_case(generate(choices)), choices.taken)
+    sample, taken = _sampled(choices)
+    return Trial(_case(sample), taken)
+
+
+def _sampled(choices: Seeded) -> tuple[Sample, list[int]]:
+    return generate(choices), choices.taken
 
 
 def mutated(choices: Seeded) -> Trial:
