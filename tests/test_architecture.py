@@ -51,7 +51,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
 }
 
 # Where I/O, the clock, the environment and randomness may be used.
-OUTSIDE_WORLD = ("config", "bundle", "adapters", "cli", "__main__")
+OUTSIDE_WORLD = ("config", "bundle", "adapters", "cli", "__main__", "policies.opa", "policies.guardrails")
 IMPURE_MODULES = frozenset({
     "asyncio", "concurrent", "datetime", "fcntl", "getpass", "glob", "http", "io",
     "logging", "multiprocessing", "os", "pathlib", "pickle", "platform", "random", "secrets",
@@ -64,6 +64,8 @@ FOREIGN: dict[str, tuple[str, ...]] = {  # everything that is not the standard l
     "pydantic": ("config",),
     "yaml": ("config",),
     "re2": ("policies.ruleset", "config"),
+    "opa_client": ("policies.opa.administration", "cli.opa"),  # an extra; no decision passes through it
+    "requests": ("policies.opa.administration",),  # what that raises
     "bashlex": ("cli.bench",),  # measured beside the parser where it is installed
 }
 
