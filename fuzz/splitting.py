@@ -11,13 +11,12 @@ from collections.abc import Iterator
 
 from fuzz.oracles import Finding
 from fuzz.reading import time_limit
-from policyengine.errors import ParseError
-from policyengine.shell import parse, split_commands
+from policyengine.shell import read, split_commands
 from policyengine.shell.nodes import Node, SimpleCommand, Word
 
 
 def check_split(text: str, extglob: bool) -> list[Finding]:
-    """Where splitting and parsing contradict each other; empty where the text does not parse."""
+    """Where splitting and parsing contradict each other; empty where the text has a fault."""
     try:
         with time_limit():
             return _checked(text, extglob)
@@ -26,11 +25,11 @@ def check_split(text: str, extglob: bool) -> list[Finding]:
 
 
 def _checked(text: str, extglob: bool) -> list[Finding]:
-    try:
-        script = parse(text, extglob=extglob)
-    except ParseError:
+    reading = read(text, extglob=extglob)
+    if reading.fault is not None:
         split_commands(text, extglob=extglob)
         return []
+    script = reading.script
     return [finding for pipes in (True, False) for finding in _contradictions(text, _units(script), pipes, extglob)]
 
 
