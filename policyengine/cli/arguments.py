@@ -13,7 +13,7 @@ from typing import NoReturn
 from policyengine.errors import UsageError
 
 DEFAULT_PROFILE = "workstation"
-SUITES = ("shell", "parse", "linear")
+SUITES = ("shell", "parse", "linear", "opa")
 LONGEST = 1_000_000
 RUNTIMES = ("claude-code",)
 

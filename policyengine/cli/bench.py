@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from policyengine.cli import linear
+from policyengine.cli import linear, opa
 from policyengine.cli.core import open_engine, shell_request
 from policyengine.cli.everyday import EVERYDAY
 from policyengine.cli.wire import Json, dumps, loads, request_of
@@ -40,8 +40,8 @@ class Cost(NamedTuple):
 
 def run(options: argparse.Namespace) -> int:
     """Measure one suite and print it."""
-    if options.suite == "linear":
-        return linear.run(options)
+    if options.suite in _WHOLE:
+        return _WHOLE[options.suite](options)
     requests = {"everyday": _everyday(options.input)} | {
         name: [shell_request(text, Context())] for name, text in hostile()
     }
@@ -147,6 +147,7 @@ def _text(request: Request) -> str:
     return command if isinstance(command, str) else ""
 
 
+_WHOLE: dict[str, Callable[[argparse.Namespace], int]] = {"linear": linear.run, "opa": opa.run}
 _SUITES: dict[str, Callable[[argparse.Namespace], Work]] = {"shell": _shell, "parse": _parse}
 
 

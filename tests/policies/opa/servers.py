@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import socket
 import subprocess
-import sys
 import threading
 import time
 import urllib.request
@@ -15,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from policyengine.cli.opa import program
 from policyengine.effects import Facts
 from policyengine.model import (
     ANONYMOUS,
@@ -29,18 +27,11 @@ from policyengine.model import (
 from policyengine.policies.opa import Opa, Server
 from policyengine.state import START
 
+__all__ = ["program"]
+
 RULES = Path(__file__).parents[3] / "rules" / "opa"
 MISSING = "the OPA server is missing: set POLICYENGINE_OPA, or put `opa` beside the interpreter or on PATH"
 START_SECONDS = 20
-
-
-def program() -> str | None:
-    """Where the real server is: named by POLICYENGINE_OPA (which then has to be there), beside Python, or on PATH."""
-    named = os.environ.get("POLICYENGINE_OPA")
-    if named:
-        return named
-    beside = Path(sys.executable).with_name("opa")
-    return str(beside) if beside.is_file() else shutil.which("opa")
 
 
 def call(tool: str = "bash", principal: Principal = ANONYMOUS, **arguments: Any) -> Request:
