@@ -10,7 +10,7 @@ from typing import Final
 
 from fuzz.oracles import Case, Finding
 from policyengine.shell import read as tolerant
-from policyengine.shell.nodes import CommandSubstitution, SimpleCommand, walk
+from policyengine.shell.nodes import CommandSubstitution, SimpleCommand, Unread, walk
 
 # Texts that bash rejects although its manual's grammar has them.
 _REJECTED: Final = (
@@ -20,8 +20,6 @@ _REJECTED: Final = (
     re.compile(r"\bcase\b.*\bin\s+esac\b", re.DOTALL),
     # `case a in b) for x<newline>in c; do`: inside an arm, a loop's `in` is not recognised after a newline.
     re.compile(r"\bcase\b.*\b(for|select)\s+\w+\s*(#[^\n]*)?\n\s*in\b", re.DOTALL),
-    # `$( x=(\\; a) )`: in a substitution, an escaped metacharacter or quote in an array literal.
-    re.compile(r"[$<>`]\(?.*=\(.*\\[;&|()<>'\"]", re.DOTALL),
     # `$( x=$( case a in (esac) b;; esac ) )`: what is printed of it is `esac) b`.
     re.compile(r"\$\(.*\(\s*esac\s*\)", re.DOTALL),
     # `for (( $(case a in b) c;; esac) ; ; ))`: it looks for the `;` of the head without reading what nests in it.
@@ -44,7 +42,9 @@ def excused(case: Case, finding: Finding) -> bool:
         return True
     if finding.law == "missed" and _SUBSCRIPTED.match(finding.detail):
         return True
-    if finding.law == "missed" and not finding.detail.startswith("unreported"):
+    if finding.law == "missed" and finding.detail.startswith("unreported "):
+        return _is_unread(case, finding.detail.split(" ")[1:])
+    if finding.law == "missed":
         return "<<" in case.text and _is_joined(case, finding.detail)
     return False
 
@@ -63,6 +63,16 @@ def _is_joined(case: Case, ran: str) -> bool:
         whole.add(" ".join(static))
     words = ran.split(" ")
     return any(" ".join(words[:at]) in whole and words[at] in names for at in range(1, len(words)))
+
+
+def _is_unread(case: Case, names: list[str]) -> bool:
+    """Whether these commands stand behind faults in texts that bash reads only when it runs them.
+
+    The grammar knows of them, but bash gives up before them (what it runs all the same is another finding).
+    """
+    script = tolerant(case.text, extglob=case.extglob).script
+    texts = [node.text for node in walk(script) if isinstance(node, Unread)]
+    return all(any(re.search(rf"\b{name}\b", text) for text in texts) for name in names)
 
 
 def _perhaps_commands(case: Case) -> frozenset[str | None]:

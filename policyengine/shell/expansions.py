@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from policyengine.shell.lexer import END, Cursor, Mode, Steps, T, new
+from policyengine.shell.lexer import END, Mode, Steps, new
 from policyengine.shell.modes import (
     ARITHMETIC,
     BODY,
@@ -27,21 +27,15 @@ from policyengine.shell.nodes import (
     ExtendedGlob,
     Literal,
     Parameter,
-    ProcessSubstitution,
     Script,
     Statement,
     Unread,
     Word,
     WordPart,
 )
-from policyengine.shell.offsets import Offsets, Shift
-
-MAX_TEXTS = 32  # texts in texts (backticks in here-documents in …): each is a copy, so that they are kept few
+from policyengine.shell.substitutions import Substitutions
 
 _continuations = re.compile(r"(?:\\\n)*+").match
-_backticks = re.compile(r"`((?:[^`\\\0]++|\\[^\0])*+)`").match
-_taken_out = re.compile(r"\\[$`\\]").finditer
-_taken_out_in_quotes = re.compile(r"\\[$`\\\"]").finditer
 # `#` asks for a length and `!` for an indirection only before a parameter (bash manual 3.5.3).
 _braced_head = re.compile(
     r"(#(?=[A-Za-z_0-9]|[@*#?$!-]\})|!(?=[A-Za-z_0-9]|[@*#?$!-]\}))?([A-Za-z_]\w*+|[0-9]++|\$(?![{(\[$])|[@*#?!-])",
@@ -52,18 +46,10 @@ _all_names = re.compile(r"[*@](?=\})").match
 _PATTERN_OPERATORS = frozenset(("#", "##", "%", "%%", "^", "^^", ",", ",,", "~", "~~"))
 
 
-class Expansions(Cursor):
+class Expansions(Substitutions):
     """The productions below a word."""
 
     __slots__ = ()
-
-    def statements(self) -> Steps[tuple[Statement, ...]]:
-        """A list of commands up to what ends it; `parser` has the production."""
-        raise NotImplementedError
-
-    def script(self) -> Steps[Script]:
-        """A whole text; `parser` has the production."""
-        raise NotImplementedError
 
     def finish_bodies(self) -> Steps[None]:
         """Read the expansions in here-documents whose bodies were found; `heredocs` has the production."""
@@ -111,8 +97,9 @@ class Expansions(Cursor):
             return part
         start = self.pos
         opened, self.opened = self.opened, []
+        around, pattern = self.around, self.pattern
         part = yield from self.construct(mode, parts)
-        self.opened = opened
+        self.opened, self.around, self.pattern = opened, around, pattern
         if budget.uncertain and self.text[start] != "(":
             budget.known[key] = part, self.pos - start
         return part
@@ -120,9 +107,11 @@ class Expansions(Cursor):
     def construct(self, mode: Mode, parts: list[WordPart]) -> Steps[WordPart]:
         """construct: '"' … '"' | '`' … '`' | '$' … | '<(' … ')' | '>(' … ')' | glob '(' … ')' | "'" … "'" ."""
         character = self.text[self.pos]
+        self.pattern = False
         if character == "$":
             return (yield from self.dollar(mode))
         if character == '"':
+            self.around = '"'
             return (yield from self.double_quoted(self.pos, localized=False))
         if character == "`":
             return (yield from self.backticks(mode.quoted))
@@ -130,6 +119,8 @@ class Expansions(Cursor):
             return (yield from self.extended_glob(parts))
         if character == "'":
             return (yield from self.quoted_arithmetic(self.pos))
+        if mode.is_word:
+            self.around = "("
         return (yield from self.process_substitution())
 
     def dollar(self, mode: Mode) -> Steps[WordPart]:
@@ -144,10 +135,13 @@ class Expansions(Cursor):
             return (yield from self.old_arithmetic(start))
         if opener == '"':
             self.pos -= 1
+            self.around = '"'
             return (yield from self.double_quoted(start, localized=True))
         if opener == "'":
             self.pos -= 1
             return (yield from self.quoted_arithmetic(start))
+        if mode.is_word:
+            self.around = "("
         if self.text[self.pos] == "(":
             return (yield from self.arithmetic(start))
         body = yield from self.substituted()
@@ -222,6 +216,7 @@ class Expansions(Cursor):
             if mode.quoted:
                 return (yield from self.two(QUOTED_TO_COLON, QUOTED_OPERAND))
             return (yield from self.two(OPERAND_TO_COLON, OPERAND_IN_ARITHMETIC))
+        self.pattern = operator in _PATTERN_OPERATORS or operator[:1] == "/"
         if operator.startswith("/"):
             return (yield from self.two(OPERAND_TO_SLASH, plain))
         word = yield from self.word(OPERAND if operator in _PATTERN_OPERATORS else plain)
@@ -302,92 +297,8 @@ class Expansions(Cursor):
         pattern = yield from self.balanced(PARENTHESISED, ")")
         return new(ExtendedGlob, (operator, pattern, start + self.base, self.pos + self.base))
 
-    # ---------------------------------------------------------------------------------------------------- substitutions
-    def substituted(self) -> Steps[Script]:
-        """The commands of a substitution and its `)`.
-
-        Here-documents of the line around wait until it goes on; those inside that have no body yet join them [bash
-        5.2].
-        """
-        start = self.pos
-        waiting, self.pending = self.pending, []
-        closer, self.closer = self.closer, ")"
-        body = yield from self.statements()
-        end = self.pos
-        if self.text[end] == ")":
-            self.pos = end + 1
-        elif self.text[end] == END:
-            self.fail("unclosed substitution", "`)`")
-        else:
-            self.unexpected("`)`")
-        self.pending = waiting + self.pending
-        self.closer = closer
-        return new(Script, (body, start + self.base, end + self.base))
-
-    def process_substitution(self) -> Steps[WordPart]:
-        """process_substitution: ('<' | '>') '(' commands ')' ."""
-        start = self.pos
-        self.pos += 2
-        nested = self.text[self.pos] == "("
-        body = yield from (self.deferred(self.pos) if nested else self.substituted())
-        return new(ProcessSubstitution, (self.text[start], body, start + self.base, self.pos + self.base))
-
-    def backticks(self, quoted: bool) -> Steps[WordPart]:
-        r"""backticks: '`' text '`', where ``\$ \` \\`` (and `\"` in double quotes) lose their backslash."""
-        start = self.pos
-        found = _backticks(self.text, start)
-        end = self.end if found is None else found.end() - 1
-        text, base = self.text[start + 1 : end], self.base + (start + 1)
-        if "\\" in text:
-            taken = _taken_out_in_quotes if quoted else _taken_out
-            text, base = without([(at.start(), at.start() + 1) for at in taken(text)], text, base)
-        body = yield from self.text_within(text, base)
-        if found is None:
-            self.fail("unclosed backtick", "'`'", at=start)
-        else:
-            self.pos = found.end()
-        return new(CommandSubstitution, (body, True, start + self.base, self.pos + self.base))
-
-    def inner(self, text: str, base: Shift) -> Expansions:
-        """A reader of the same kind for a text within this one; its faults are noted, not raised."""
-        return type(self)(text, base, self.dialect, self.extglob, self.budget, strict=False)
-
-    def text_within(self, text: str, base: Shift) -> Steps[Script | Unread]:
-        """The commands of a text that bash reads only when it runs; Unread where they are at fault."""
-        inner = self.inner(text, base)
-        script = yield from self.within(inner, inner.script())
-        if inner.fault is None or self.budget.limited:
-            return script
-        return new(Unread, (text, inner.fault.message, script.body, 0 + base, len(text) + base))
-
-    def within(self, inner: Expansions, steps: Steps[T]) -> Steps[T]:
-        """Run a production of an inner reader, and take over its fault where a limit was the reason."""
-        if self.budget.texts >= MAX_TEXTS:
-            self.limit(f"texts nested deeper than {MAX_TEXTS} levels")
-            inner.pos = inner.end
-        self.budget.texts += 1
-        result = yield from steps
-        self.budget.texts -= 1
-        if self.budget.limited and self.fault is None and inner.fault is not None:
-            self.fail(inner.fault.message)
-        return result
-
 
 def _statements_in(part: object) -> tuple[Statement, ...]:
     """What a part that is at fault holds, if it is commands."""
     body = getattr(part, "body", None)  # the two kinds of substitutions have one
     return body.body if isinstance(body, Script) else body.before if isinstance(body, Unread) else ()
-
-
-def without(cuts: list[tuple[int, int]], text: str, base: Shift) -> tuple[str, Shift]:
-    """`text` without the ranges `cuts`, and the shift that leads back."""
-    if not cuts:
-        return text, base
-    starts, targets, pieces, length, at = [], [], [], 0, 0
-    for start, end in [*cuts, (len(text), len(text))]:
-        starts.append(length)
-        targets.append(at)
-        pieces.append(text[at:start])
-        length += start - at
-        at = end
-    return "".join(pieces), Offsets(starts, targets, base)

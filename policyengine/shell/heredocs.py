@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from policyengine.shell.arithmetic import ArithmeticExpansions
-from policyengine.shell.expansions import without
 from policyengine.shell.lexer import END, Pending, Steps
 from policyengine.shell.nodes import (
     DoubleQuoted,
@@ -17,6 +16,7 @@ from policyengine.shell.nodes import (
 )
 from policyengine.shell.offsets import Offsets
 from policyengine.shell.quotes import decode_ansi
+from policyengine.shell.substitutions import without
 
 _expands = re.compile(r"[$`\\]").search
 _quoting_backslash = re.compile(r"\\([$`\"\\\n])")

@@ -86,12 +86,21 @@ class Pending(NamedTuple):
 
 
 class Cursor:
-    """A place in a text."""
+    """A place in a text.
+
+    Attributes:
+        closer: the character that ends the substitution around, or NUL.
+        around: what bash has on its stack of delimiters, which reach into substitutions: `(` or `"`, or NUL.
+        pattern: the operand of a parameter that is read is a pattern, where `$'…'` stays quoted.
+        changes: pieces of a substitution that bash changes before it reads it again: their starts, ends, new texts.
+    """
 
     __slots__ = (
+        "around",
         "base",
         "bodies",
         "budget",
+        "changes",
         "closer",
         "dialect",
         "end",
@@ -99,6 +108,7 @@ class Cursor:
         "fault",
         "literal_from",
         "opened",
+        "pattern",
         "pending",
         "pos",
         "strict",
@@ -120,8 +130,10 @@ class Cursor:
         self.pending: list[Pending] = []
         self.bodies: list[tuple[Heredoc, int, int]] = []
         self.opened: list[int] = []
-        self.closer = END
+        self.closer = self.around = END
         self.literal_from = 0
+        self.pattern = False
+        self.changes: dict[int, tuple[int, str]] = {}
 
     # ------------------------------------------------------------------------------------------------- faults, limits
     def fail(self, message: str, expected: str = "", at: int | None = None) -> None:
@@ -242,6 +254,7 @@ class Mode(NamedTuple):
         escapes: the characters that a backslash quotes there; None for all.
         quoted: inside double quotes.
         arithmetic: inside arithmetic, where quotes hide closers, and yet what they hold is expanded [bash 5.2].
+        is_word: outside all quotes and braces.
     """
 
     run: Callable[[str, int], re.Match[str] | None]
@@ -249,6 +262,7 @@ class Mode(NamedTuple):
     escapes: str | None = None
     quoted: bool = False
     arithmetic: bool = False
+    is_word: bool = False
 
 
 _token = re.compile(r"[|&;()<>]|[^ \t\n|&;()<>\0]+|\n").match

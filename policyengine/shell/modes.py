@@ -19,6 +19,8 @@ _ansi = re.compile(r"\$(?:\\\n)*+'((?:[^'\\\0]++|\\[^\0])*+)'").match
 _plain_double = re.compile(r'"([^"$`\\\0]*+)"').match
 _continuations = re.compile(r"(?:\\\n)*+").match
 expands = re.compile(r"[$`]").search
+# What means something in a text of commands where it is not quoted.
+_meaning = re.compile(r"[^\w./:@%+,=-]").search
 _opener = re.compile(r"\$(?:\\\n)*+(?=[{\[])").match
 # Braces or brackets without anything in them that could close something around them.
 _tame = re.compile(
@@ -39,6 +41,23 @@ def _escape(cursor: Cursor, mode: Mode) -> str | WordPart:
     if mode.escapes is None or quoted in mode.escapes:
         return new(Escaped, (quoted, pos + cursor.base, pos + 2 + cursor.base))
     return "\\" + quoted
+
+
+def _escape_in_array(cursor: Cursor, mode: Mode) -> str | WordPart:
+    """In the array literal of a substitution a backslash hides no operator and no quote [bash 5.2]."""
+    pos = cursor.pos
+    quoted = cursor.text[pos + 1]
+    if quoted not in _NOT_HIDDEN or cursor.around == END or (cursor.around == '"' and quoted in _IN_DOUBLE):
+        return _escape(cursor, mode)
+    if quoted == "$" and cursor.text[pos + 2] not in "({['\"":
+        return _escape(cursor, mode)
+    cursor.changes[pos] = pos, ""
+    cursor.pos = pos + 1
+    return "\\"
+
+
+_NOT_HIDDEN = frozenset(";&|()<>\"'`$")
+_IN_DOUBLE = '$`"\\'
 
 
 def _single_quoted(cursor: Cursor, _mode: Mode) -> str | WordPart:
@@ -78,7 +97,7 @@ def _dollar(cursor: Cursor, mode: Mode) -> str | bool | WordPart:
     if follower in "({[":
         return True
     if follower in "'\"" and not mode.quoted and cursor.dialect.dollar_quotes:
-        return True if follower == '"' else _ansi_quoted(cursor)
+        return True if follower == '"' else _ansi_quoted(cursor, mode)
     cursor.pos = start + 1
     return "$"
 
@@ -92,15 +111,24 @@ def _joined_name(text: str, name: str, end: int) -> tuple[str, int]:
     return name, end
 
 
-def _ansi_quoted(cursor: Cursor) -> WordPart:
+def _ansi_quoted(cursor: Cursor, mode: Mode) -> WordPart:
     start, base = cursor.pos, cursor.base
     found = _ansi(cursor.text, start)
+    _note_decoded(cursor, mode, found)
     if found is None:
         text = cursor.text[start + 2 : cursor.end]
         cursor.fail("unclosed quote `$'`", "`'`")
         return SingleQuoted(decode_ansi(text), True, start + base, cursor.end + base)
     cursor.pos = found.end()
     return new(SingleQuoted, (decode_ansi(found[1]), True, start + base, cursor.pos + base))
+
+
+def _note_decoded(cursor: Cursor, mode: Mode, found: re.Match[str] | None) -> None:
+    """Note a `$'…'` that loses its quotes for when bash reads the substitution again (parse.y, parse_matched_pair)."""
+    if found is None or cursor.closer == END or cursor.pattern or mode.is_word:
+        return
+    if (mode.quoted or cursor.around == '"') and _meaning(decoded := decode_ansi(found[1])):
+        cursor.changes[found.start()] = found.end(), decoded
 
 
 def _single_quoted_arithmetic(cursor: Cursor, mode: Mode) -> str | bool | WordPart:
@@ -110,7 +138,10 @@ def _single_quoted_arithmetic(cursor: Cursor, mode: Mode) -> str | bool | WordPa
 
 def _dollar_in_subscript(cursor: Cursor, mode: Mode) -> str | bool | WordPart:
     found = _ansi(cursor.text, cursor.pos)
-    return True if found is not None and expands(decode_ansi(found[1])) else _dollar(cursor, mode)
+    if found is None or not expands(decode_ansi(found[1])):
+        return _dollar(cursor, mode)
+    _note_decoded(cursor, mode, found)
+    return True
 
 
 def _dollar_in_quoted_operand(cursor: Cursor, mode: Mode) -> str | bool | WordPart:
@@ -118,7 +149,10 @@ def _dollar_in_quoted_operand(cursor: Cursor, mode: Mode) -> str | bool | WordPa
     found = _ansi(cursor.text, cursor.pos) if cursor.dialect.dollar_quotes else None
     if found is None:
         return _dollar(cursor, mode)
-    return True if expands(decode_ansi(found[1])) else _ansi_quoted(cursor)
+    if not expands(decode_ansi(found[1])):
+        return _ansi_quoted(cursor, mode)
+    _note_decoded(cursor, mode, found)
+    return True
 
 
 def _dollar_in_arithmetic(cursor: Cursor, mode: Mode) -> str | bool | WordPart:
@@ -189,9 +223,9 @@ _ANGLES: dict[str, Handler] = {"<": _angle_inside, ">": _angle_inside}
 _IN_WORD: dict[str, Handler] = _QUOTES | {"<": _angle, ">": _angle, "(": _extended_glob}
 _word_run = re.compile(r"[^ \t\n|&;()<>\"'`$\\\0]++").match
 _operand_run = re.compile(r"[^}\"'`$\\<>\0]++").match
-_IN_DOUBLE = '$`"\\'
 
-WORD = Mode(_word_run, _IN_WORD)
+WORD = Mode(_word_run, _IN_WORD, is_word=True)
+ELEMENT = WORD._replace(special=_IN_WORD | {"\\": _escape_in_array})  # of an array in a substitution
 DOUBLE = Mode(re.compile(r'[^"$`\\\0]++').match, _EXPANSIONS, _IN_DOUBLE, quoted=True)
 BODY = Mode(re.compile(r"[^$`\\\0]++").match, _EXPANSIONS, "$`\\", quoted=True)
 # The operands of `${…}`: in double quotes a single quote is a character, except where the operand is a pattern.
@@ -217,4 +251,4 @@ BRACKETED = Mode(re.compile(r"[^\[\]\"'`$\\\0]++").match, _COUNTED | _BRACKETS, 
 SUBSCRIPT = Mode(re.compile(r"[^\[\]\"'`$\\<>\0]++").match, _ARITHMETIC_QUOTES | _ANGLES | _BRACKETS, arithmetic=True)
 SUBSCRIPT_IN_BRACES = SUBSCRIPT._replace(run=re.compile(r"[^\[\]}\"'`$\\<>\0]++").match)
 # The right side of `=~`, where `|` and parentheses belong to the regular expression.
-REGEX = Mode(_word_run, _QUOTES | {"|": _literally, "<": _angle, ">": _angle})
+REGEX = Mode(_word_run, _QUOTES | {"|": _literally, "<": _angle, ">": _angle}, is_word=True)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from policyengine.shell.heredocs import Heredocs
-from policyengine.shell.lexer import WORD_ENDS, Steps, blanks, new, one_of, plain_text
-from policyengine.shell.modes import SUBSCRIPT, WORD
+from policyengine.shell.lexer import END, WORD_ENDS, Steps, blanks, new, one_of, plain_text
+from policyengine.shell.modes import ELEMENT, SUBSCRIPT, WORD
 from policyengine.shell.nodes import (
     ArrayElement,
     Assignment,
@@ -296,14 +296,15 @@ class SimpleCommands(Heredocs):
     def element(self) -> Steps[ArrayElement]:
         """element: ['[' subscript ']' ('=' | '+=')] word ."""
         start, base = self.pos, self.base
+        mode = WORD if self.closer == END else ELEMENT
         if self.text[start] != "[":
-            word = yield from self.word()
+            word = yield from self.word(mode)
             return new(ArrayElement, (None, False, word, start + base, self.pos + base))
         self.pos += 1
         subscript = yield from self.balanced(SUBSCRIPT, "]")
         operator = self.equals()
         if operator:
-            word = yield from self.word()
+            word = yield from self.word(mode)
             return new(ArrayElement, (subscript, operator == "+=", word, start + base, self.pos + base))
         word = yield from self.bracketed_word("[", start, subscript)
         return new(ArrayElement, (None, False, word, start + base, self.pos + base))
