@@ -11,12 +11,14 @@ import re
 from collections.abc import Callable, Mapping
 from functools import cache
 
+from policyengine.effects import Taint
 from policyengine.patterns import lazily
 from policyengine.records import NamedTuple
 from policyengine.shell.code.acts import Act, Kind
 from policyengine.shell.values import UNKNOWN, Value
 
 MAX_CODE = 64 * 1024
+_SECRET = frozenset({Taint.SECRET})
 MAX_ACTS = 500
 _STRING = lazily(
     r"""\s*(?:"((?:[^"\\]|\\.){0,4000})"|'((?:[^'\\]|\\.){0,4000})'|`((?:[^`\\]|\\.){0,4000})`)""", re.DOTALL
@@ -49,6 +51,7 @@ class Language(NamedTuple):
     plain: str = ""  # the quotes within which only the quote and the backslash are escaped
     interpolating: str = '"`'  # the quotes within which variables are replaced
     interpolated: str = r"[$@]\{?\w|\$\{|#\{"  # how a variable looks there
+    environment: str = ""  # how the environment as a whole looks
 
 
 def reader(language: Language) -> Callable[[str], list[Act]]:
@@ -74,9 +77,17 @@ def reader(language: Language) -> Callable[[str], list[Act]]:
             known = max([known, *(act.end for act in made if act.kind is Kind.SHELL and act.value.exact)])
             if len(acts) > MAX_ACTS:
                 break
-        return acts
+        return _secret(acts) if language.environment and re.search(language.environment, text) else acts
 
     return read
+
+
+def _secret(acts: list[Act]) -> list[Act]:
+    """What is sent by code that looks at the environment as a whole may be that."""
+    return [
+        act._replace(value=act.value._replace(taint=act.value.taint | _SECRET)) if act.kind is Kind.SEND else act
+        for act in acts
+    ]
 
 
 def _act(language: Language, rule: Rule, text: str, found: re.Match[str]) -> list[Act]:

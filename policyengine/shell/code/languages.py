@@ -15,6 +15,7 @@ _DELETE = Rule(Kind.DELETE)
 _TREE = Rule(Kind.DELETE_TREE)
 _WRITE = Rule(Kind.WRITE)
 _CONNECT = Rule(Kind.CONNECT)
+_POST = Rule(Kind.SEND, ("POST",))
 _DYNAMIC = Rule(Kind.OPAQUE, ("code is made at run time",))
 _TICKS = Rule(Kind.SHELL, literal=True)
 # A literal between brackets, or between two of one character (perlop, qx; Ruby's %-literals).
@@ -34,7 +35,9 @@ PERL = Language(
         r"(?<![\w$@%.>-])(?:rename|move|copy)\b\s*\(": Rule(Kind.WRITE, at=1),
         r"(?<![\w$@%.>-])chmod\b\s*\(?": Rule(Kind.ATTRIBUTE, ("mode", ""), at=1),
         r"IO::Socket::INET\w*->new\s*\(\s*(?:PeerAddr\s*=>)?": _CONNECT,
+        r"new\s+IO::Socket::INET\w*\s*\(\s*(?:PeerAddr\s*(?:=>|,))?": _CONNECT,
         r"(?<![\w$@%.>-])connect\s*\(": _CONNECT,
+        r"->\s*(?:post|put|post_form)\s*\(": _POST,
         r"(?<![\w$@%.>-])LWP::\w+|HTTP::Tiny|LWP::Simple": Rule(Kind.FETCH),
         r"(?<![\w$@%.>-])eval\b\s*\(?(?!\s*\{)": _DYNAMIC,
         r"(?<![\w$@%.>-])(?:fork\b(?=[^;{}]{0,40}while)|while\s*\(?1?\)?\s*\{?\s*fork|fork\s+while\s+fork)": Rule(
@@ -43,6 +46,7 @@ PERL = Language(
     },
     backticks=True,
     plain="'",
+    environment=r"%ENV\b",
 )
 
 RUBY = Language(
@@ -59,12 +63,19 @@ RUBY = Language(
         r"FileUtils\.(?:cp|mv|cp_r|install)\b\s*\(?": Rule(Kind.WRITE, at=1),
         r"File\.chmod\s*\(?": Rule(Kind.ATTRIBUTE, ("mode", ""), at=1),
         r"(?:TCPSocket|TCPServer|UDPSocket)\.(?:new|open)\s*\(?": _CONNECT,
+        r"(?:Net::HTTP(?:\.|::)(?:[pP]ost(?:_form)?|[pP]ut|[pP]atch)|(?:HTTParty|Faraday|RestClient|HTTP)\.(?:post|put))\b"
+        r"\s*\(?(?:\s*URI(?:\.parse)?\()?": _POST,
         r"(?:Net::HTTP\.\w+|URI\.open|open-uri)\s*\(?": Rule(Kind.FETCH),
         r"(?<![\w.])(?:eval|instance_eval|class_eval)\b\s*\(?": _DYNAMIC,
     },
     plain="'",
     interpolated=r"#[{$@]",
+    environment=r"\bENV(?:\.(?:to_|inspect|map|each|sort|select|values)|\b(?![\[.]))",
 )
+
+_CLIENTS = r"(?:axios|got|ky|superagent|needle|request)"
+_SENDING = r"[^;]{0,600}?(?:\bmethod['\"]?\s*:\s*['\"`](?i:post|put|patch|delete)|\b(?:body|data)\s*:)"
+_HTTP = r"(?:https?|require\(['\"](?:node:)?https?['\"]\))"
 
 JAVASCRIPT = Language(
     {
@@ -78,11 +89,15 @@ JAVASCRIPT = Language(
         r"\b(?:copyFile|copyFileSync|rename|renameSync|cpSync)\s*\(": Rule(Kind.WRITE, at=1),
         r"\b(?:chmod|chmodSync)\s*\(": Rule(Kind.ATTRIBUTE, ("mode", "")),
         r"\bnet\s*\.\s*(?:connect|createConnection)\s*\(|\.connect\s*\(": _CONNECT,
-        r"\b(?:fetch|https?\s*\.\s*(?:get|request)|axios(?:\.\w+)?)\s*\(": Rule(Kind.FETCH),
+        rf"\b(?:fetch|axios|got|ky|{_HTTP}\s*\.\s*request)\s*\((?={_SENDING})": _POST,
+        rf"(?:\b{_CLIENTS}|require\(['\"]{_CLIENTS}['\"]\))\s*\.\s*(?:post|put|patch)\s*\(": _POST,
+        r"\bnavigator\s*\.\s*sendBeacon\s*\(|\bnew\s+WebSocket\s*\(": _POST,
+        rf"\b(?:fetch|{_HTTP}\s*\.\s*(?:get|request)|axios(?:\.\w+)?)\s*\(": Rule(Kind.FETCH),
         r"(?<![\w.])(?:eval|Function)\s*\(|[(,]\s*eval\s*[,)]|\bvm\s*\.\s*run\w*\s*\(": _DYNAMIC,
     },
     interpolating="`",
     interpolated=r"\$\{",
+    environment=r"\bprocess\.env\b(?!\s*(?:\.\w|\[|\?\.))",
 )
 
 PHP = Language(
@@ -96,7 +111,11 @@ PHP = Language(
         r"(?<![\w$>])chmod\s*\(": Rule(Kind.ATTRIBUTE, ("mode", "")),
         r"(?<![\w$>])(?:fsockopen|pfsockopen|stream_socket_client|socket_connect)\s*\(": _CONNECT,
         r"(?<![\w$>])(?:socket_bind|stream_socket_server)\s*\(": Rule(Kind.LISTEN, at=1),
+        r"\bCURLOPT_POST(?:FIELDS)?\b[^;]{0,10}": _POST,
+        r"(?<![\w$>])mail\s*\(": _POST,
         r"(?<![\w$>])curl_init\s*\(": Rule(Kind.FETCH),
+        r"(?<![\w$>])(?:file_get_contents|readfile)\s*\((?=\s*['\"]https?:)": Rule(Kind.FETCH),
+        r"(?<![\w$>])(?:file_get_contents|readfile|file)\s*\(": Rule(Kind.READ),
         r"(?<![\w$>])(?:eval|assert|create_function)\s*\(": _DYNAMIC,
     },
     plain="'",
@@ -136,7 +155,8 @@ GO = Language(
         r"\bos\.(?:WriteFile|Create)\(|\bioutil\.WriteFile\(": _WRITE,
         r"\bnet\.Dial(?:Timeout)?\(\s*\"\w+\"\s*,": _CONNECT,
         r"\bnet\.Listen\(\s*\"\w+\"\s*,": Rule(Kind.LISTEN),
-        r"\bhttp\.(?:Get|Post|NewRequest)\(": Rule(Kind.FETCH),
+        r"\bhttp\.Post(?:Form)?\(": _POST,
+        r"\bhttp\.(?:Get|NewRequest)\(": Rule(Kind.FETCH),
     },
     interpolating="",
 )
@@ -146,6 +166,7 @@ R = Language(
         r"\bsystem2?\s*\(|\bshell\s*\(": Rule(Kind.SHELL),
         r"\b(?:unlink|file\.remove)\s*\(": Rule(Kind.DELETE_TREE),
         r"\b(?:writeLines|write\.csv|saveRDS|file\.create)\s*\(": _WRITE,
+        r"\b(?:httr::)?(?:POST|PUT|PATCH)\s*\(": _POST,
         r"\bdownload\.file\s*\(": Rule(Kind.FETCH),
         r"\beval\s*\(\s*parse": _DYNAMIC,
     },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policyengine.effects import Connect, Transfer
+from policyengine.effects import Connect, Taint, Transfer
 from policyengine.shell.interpret.content import stream_of
 from policyengine.shell.interpret.files import into, is_dash, read
 from policyengine.shell.interpret.invocation import Invocation
@@ -46,6 +46,11 @@ def url(invocation: Invocation, use: Use) -> None:
         return
     url = split_url(text)
     _connect(invocation, use, url.host, url.port, text)
+    if Taint.SECRET in use.value.taint:  # a secret in the path or query
+        where, span = invocation.where(use), use.value.span
+        invocation.machine.effects.append(
+            Transfer(url.host, "", text, not use.value.exact, use.value.taint, where, span, invocation.origin)
+        )
 
 
 def host(invocation: Invocation, use: Use) -> None:
