@@ -50,7 +50,7 @@ def situation_of(request: Request, state: RunState) -> Situation:
     cwd = state.cwd if state.cwd is not None else context.cwd
     return Situation(
         cwd, context.home, context.workspace, context.env, context.shell.value, context.platform, _written(state),
-        state.exports,
+        state.left(),
     )  # fmt: skip
 
 

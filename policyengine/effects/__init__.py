@@ -15,6 +15,7 @@ glob characters when `glob` is true, and then names everything that the pattern 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from policyengine.effects.kinds import (
@@ -67,6 +68,7 @@ __all__ = [
     "FileDelete",
     "FileRead",
     "FileWrite",
+    "Left",
     "Obscured",
     "Opaque",
     "Package",
@@ -167,11 +169,30 @@ class WrittenFile(NamedTuple):
     taint: Taints = CLEAN
 
 
+class Left(NamedTuple):
+    """What a call leaves for later ones beside the texts of files.
+
+    Attributes:
+        trees: how paths begin below which everything came from elsewhere → where from.
+        links: path of a symbolic link → what it leads to.
+        exports: variable → value that the shell exports, which may be there in a later call.
+        functions: name → source text of a function of the shell; likewise.
+        aliases: name → text; likewise.
+    """
+
+    trees: Mapping[str, Taints] = {}
+    links: Mapping[str, str] = {}
+    exports: Mapping[str, str] = {}
+    functions: Mapping[str, str] = {}
+    aliases: Mapping[str, str] = {}
+
+
 class Facts(NamedTuple):
-    """All that analysis found out about one call. `written` and `cwd` feed `RunState`; `cwd` is None where
-    unchanged, empty where it is no longer known.
+    """All that analysis found out about one call. `written`, `cwd` and `left` feed `RunState`; `cwd` is None where
+    unchanged, empty where it is no longer known; `left` is None where that is nothing new.
     """
 
     effects: tuple[Effect, ...] = ()
     written: tuple[WrittenFile, ...] = ()
     cwd: str | None = None
+    left: Left | None = None

@@ -15,8 +15,10 @@ from policyengine.effects import (
     Contains,
     Effect,
     Facts,
+    FileDelete,
     FileRead,
     FileWrite,
+    Left,
     Taint,
     Taints,
     Transfer,
@@ -27,11 +29,14 @@ from policyengine.model import Decision, Outcome
 from policyengine.records import NamedTuple, replace
 from policyengine.state.run import (
     MAX_COUNTERS,
+    MAX_LINKS,
     MAX_PROMOTIONS,
     MAX_READS,
     MAX_RESTRICTIONS,
+    MAX_SHELL,
     MAX_TEXT,
     MAX_TEXTS,
+    MAX_TREES,
     MAX_WRITTEN,
     Label,
     RunState,
@@ -49,14 +54,20 @@ def after(state: RunState, facts: Facts, decision: Decision) -> RunState:
     sure = decision.outcome is Outcome.ALLOW
     written = _written(facts)
     files = _remembered(state, written.values(), sure=sure) if written else Files.of(state)
+    left = _left(state, facts, sure=sure) if facts.left is not None or state.links else _Left.of(state)
+    if left.forgotten is not None:
+        files = files._replace(forgotten=(files.forgotten or CLEAN) | left.forgotten)
     return RunState(  # in one step, since `replace` on the hot path costs as much as judging an effect
         version=version,
         written=files.written,
         digests=files.digests,
         forgotten=files.forgotten,
         cwd=state.cwd if facts.cwd is None else facts.cwd if sure else "",
-        exports=state.exports,
-        functions=state.functions,
+        exports=left.exports,
+        functions=left.functions,
+        aliases=left.aliases,
+        trees=left.trees,
+        links=left.links,
         labels=_labels(state.labels, facts.effects, decision),
         counters=counters,
         reads=_reads(state.reads, facts.effects, version),
@@ -120,6 +131,47 @@ def _reads(known: Mapping[str, int], effects: Iterable[Effect], version: int) ->
     while len(reads) > MAX_READS:
         del reads[next(iter(reads))]
     return reads
+
+
+class _Left(NamedTuple):
+    """What calls left beside files, and the taints of the trees that were dropped at `MAX_TREES`."""
+
+    trees: Mapping[str, Taints]
+    links: Mapping[str, str]
+    exports: Mapping[str, str]
+    functions: Mapping[str, str]
+    aliases: Mapping[str, str]
+    forgotten: Taints | None = None
+
+    @classmethod
+    def of(cls, state: RunState) -> _Left:
+        """Take them from a state."""
+        return cls(state.trees, state.links, state.exports, state.functions, state.aliases)
+
+
+def _left(state: RunState, facts: Facts, *, sure: bool) -> _Left:
+    """What there is for the next call; of a shell it is what may be there still."""
+    new = facts.left or Left()
+    trees, forgotten = {**state.trees, **new.trees}, None
+    while len(trees) > MAX_TREES:
+        forgotten = (forgotten or CLEAN) | trees.pop(next(iter(trees)))
+    links = {**state.links, **new.links}
+    if sure:
+        for effect in facts.effects:
+            if type(effect) is FileDelete and not (effect.unknown or effect.glob) and effect.path not in new.links:
+                links.pop(effect.path, None)
+    return _Left(
+        trees,
+        _latest(links, MAX_LINKS),
+        _latest({**state.exports, **new.exports}, MAX_SHELL),
+        _latest({**state.functions, **new.functions}, MAX_SHELL),
+        _latest({**state.aliases, **new.aliases}, MAX_SHELL),
+        forgotten,
+    )
+
+
+def _latest(known: dict[str, str], most: int) -> dict[str, str]:
+    return known if len(known) <= most else dict(list(known.items())[-most:])
 
 
 def _written(facts: Facts) -> Mapping[str, WrittenFile]:

@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any
 
-from policyengine.effects import Taints, WrittenFile
+from policyengine.effects import Left, Taints, WrittenFile
 from policyengine.records import Record
 
 MAX_WRITTEN = 1024  # paths whose provenance is kept
 MAX_TEXT = 64 * 1024  # characters of one file's text
 MAX_TEXTS = 512 * 1024  # characters of all texts together
 MAX_SHELL = 256  # variables, and functions, of a persistent shell
+MAX_TREES = 64
+MAX_LINKS = 256
 MAX_READS = 1024
 MAX_PROMOTIONS = 1024
 MAX_COUNTERS = 256
@@ -38,6 +40,9 @@ class RunState(Record):
         cwd: working directory of a persistent shell, None where it is the context's, empty where it is not known.
         exports: exported variables of a persistent shell.
         functions: its functions, name → source text.
+        aliases: its aliases, name → text.
+        trees: beginning of paths below which everything came from elsewhere → where from; the oldest come first.
+        links: symbolic links that the run made → what they lead to.
         labels: what the run carries (`Label`).
         counters: name → how often (`calls`, `allowed`, `asked`, `denied`, and what policies count).
         reads: path → version at which this run last read it, the oldest first.
@@ -52,6 +57,9 @@ class RunState(Record):
     cwd: str | None = None
     exports: Mapping[str, str] = NOTHING
     functions: Mapping[str, str] = NOTHING
+    aliases: Mapping[str, str] = NOTHING
+    trees: Mapping[str, Taints] = NOTHING
+    links: Mapping[str, str] = NOTHING
     labels: frozenset[Label] = frozenset()
     counters: Mapping[str, int] = NOTHING
     reads: Mapping[str, int] = NOTHING
@@ -65,9 +73,18 @@ class RunState(Record):
             return WrittenFile(path, None, self.forgotten)
         return known
 
+    def left(self) -> Left:
+        """Give what earlier calls left beside files."""
+        if not (self.trees or self.links or self.exports or self.functions or self.aliases):
+            return _NOTHING_LEFT
+        return Left(self.trees, self.links, self.exports, self.functions, self.aliases)
+
     def files(self) -> Mapping[str, WrittenFile]:
         """Give what `written_at` says of every path as a mapping, for readers that know nothing of runs."""
         return self.written if self.forgotten is None else _AnyFile(self)
+
+
+_NOTHING_LEFT = Left()
 
 
 class _AnyFile(Mapping[str, WrittenFile]):

@@ -14,16 +14,18 @@ from policyengine.effects import Taint, Taints, WrittenFile
 from policyengine.errors import RequestError
 from policyengine.state.run import (
     MAX_COUNTERS,
+    MAX_LINKS,
     MAX_PROMOTIONS,
     MAX_READS,
     MAX_RESTRICTIONS,
     MAX_SHELL,
+    MAX_TREES,
     MAX_WRITTEN,
     Label,
     RunState,
 )
 
-FORMAT = 1
+FORMAT = 2
 MAX_BYTES = 8 * 1024 * 1024
 T = TypeVar("T")
 
@@ -39,6 +41,9 @@ def to_json(state: RunState) -> str:
         "cwd": state.cwd,
         "exports": dict(state.exports),
         "functions": dict(state.functions),
+        "aliases": dict(state.aliases),
+        "trees": {path: sorted(taint) for path, taint in state.trees.items()},
+        "links": dict(state.links),
         "labels": sorted(state.labels),
         "counters": dict(state.counters),
         "reads": dict(state.reads),
@@ -67,6 +72,9 @@ def from_json(text: str) -> RunState:
         cwd=None if stored["cwd"] is None else _text(stored["cwd"]),
         exports=_map(stored["exports"], _text, MAX_SHELL),
         functions=_map(stored["functions"], _text, MAX_SHELL),
+        aliases=_map(stored["aliases"], _text, MAX_SHELL),
+        trees=_map(stored["trees"], _taints, MAX_TREES),
+        links=_map(stored["links"], _text, MAX_LINKS),
         labels=frozenset(_list(stored["labels"], _label, len(Label))),
         counters=_map(stored["counters"], _whole, MAX_COUNTERS + 1),
         reads=_map(stored["reads"], _whole, MAX_READS),

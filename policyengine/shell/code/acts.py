@@ -27,6 +27,8 @@ class Kind(Enum):
     DRIVEN = auto()  # a shell or interpreter whose ends are a connection: host; `more` is (port,)
     FETCH = auto()  # a URL; `more` is (method,)
     SEND = auto()  # a URL or host that data goes to
+    SCRIPT = auto()  # a file that is run as code; `more` is (language,)
+    MODULE = auto()  # a module that is imported, by its path; `more` is (language,)
     CODE = auto()  # text of a language evaluated by the program; `more` is (language,)
     VARIABLE = auto()  # an environment variable is set; `more` is (name,)
     SIGNAL = auto()  # a process is signalled

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from policyengine.effects import Cause, Effect, Facts, Opaque, WrittenFile
 from policyengine.shell.interpret.commands import called, words
+from policyengine.shell.interpret.endings import left_by
 from policyengine.shell.interpret.evaluate import Code, evaluate
 from policyengine.shell.interpret.machine import MAX_BYTES, Limit, Machine, Situation
 from policyengine.shell.interpret.statements import body
@@ -77,7 +78,7 @@ def _facts(machine: Machine) -> Facts:
         effects = list(dict.fromkeys(effects))
     written = tuple([_merged(versions) for path, versions in machine.files.items() if not path.startswith("/dev/fd/")])
     cwd = machine.cwd.path if machine.cwd.exact else ""
-    return Facts(tuple(effects), written, cwd if cwd != machine.situation.cwd else None)
+    return Facts(tuple(effects), written, cwd if cwd != machine.situation.cwd else None, left_by(machine))
 
 
 def _merged(versions: tuple[WrittenFile, ...]) -> WrittenFile:

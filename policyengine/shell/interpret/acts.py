@@ -105,6 +105,16 @@ def _code(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
     machine.depth -= 1
 
 
+def _part(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
+    """A file of code, or a module; a file counts as read."""
+    from policyengine.shell.interpret.evaluate import run_part  # noqa: PLC0415  as above
+
+    if act.kind is Kind.SCRIPT:
+        _read(machine, act, span, origin)
+    if act.value.exact and act.value.text:
+        run_part(machine, act.value.text, act.more[0], span, module=act.kind is Kind.MODULE)
+
+
 def _home(machine: Machine, value: Value) -> Value:
     """A text whose beginning stands for a home directory (`Path.home()`, `os.homedir()`, `expanduser`)."""
     if value.text[:1] != "~":
@@ -219,6 +229,8 @@ _HANDLERS: dict[Kind, Handler] = {
     Kind.FETCH: _fetch,
     Kind.SEND: _fetch,
     Kind.CODE: _code,
+    Kind.SCRIPT: _part,
+    Kind.MODULE: _part,
     Kind.VARIABLE: _variable,
     Kind.SIGNAL: _signal,
     Kind.DATABASE: _database,

@@ -20,10 +20,11 @@ from policyengine.effects import (
 )
 from policyengine.shell.interpret.assignments import assign, restore
 from policyengine.shell.interpret.builtins import BUILTINS, Call
+from policyengine.shell.interpret.endings import revived
 from policyengine.shell.interpret.evaluate import ScriptFile, driven, run_file, shell_text
 from policyengine.shell.interpret.globs import computable, matches
 from policyengine.shell.interpret.joining import branches
-from policyengine.shell.interpret.machine import MAX_CHOICES, Definition, Machine
+from policyengine.shell.interpret.machine import MAX_CHOICES, NOTHING_LEFT, Definition, Machine
 from policyengine.shell.interpret.parameters import UNKNOWN_NAME
 from policyengine.shell.interpret.programs import run_program
 from policyengine.shell.interpret.redirects import permanent, place_of, redirected
@@ -154,6 +155,11 @@ def dispatch(machine: Machine, values: list[Value], nodes: Sequence[Word], span:
         _alias(machine, name, alias, values[1:])
         return
     function = cells.get(name + "()")
+    if function is None and machine.situation.left is not NOTHING_LEFT:
+        if _left_alias(machine, values, nodes, span):
+            return
+        if name in machine.situation.left.functions:
+            function = revived(machine, name)
     if function is not None:
         _function(machine, name, function, values[1:], span)
         return
@@ -358,6 +364,20 @@ def _alias(machine: Machine, name: str, value: Value, arguments: list[Value]) ->
     rest = "".join([" " + quoted(argument) for argument in arguments])
     shell_text(machine, value._replace(text=value.text + rest))
     del machine.calling[name + "="]
+
+
+def _left_alias(machine: Machine, values: list[Value], nodes: Sequence[Word], span: Span | None) -> bool:
+    """Read a command as it is if an alias of an earlier call still holds, and as it is if that does not."""
+    name = values[0].text
+    text, key = machine.situation.left.aliases.get(name), name + "="
+    if text is None or key in machine.calling or key in machine.cells:
+        return False
+    machine.calling[key] = machine.asynchronous
+    rest = "".join([" " + quoted(value) for value in values[1:]])
+    code = Value(text + rest, span=span)
+    branches(machine, [lambda: shell_text(machine, code), lambda: dispatch(machine, values, nodes, span)])
+    del machine.calling[key]
+    return True
 
 
 def quoted(value: Value) -> str:

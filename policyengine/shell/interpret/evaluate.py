@@ -9,8 +9,10 @@ from policyengine.effects import (
     HOLE,
     Cause,
     Connect,
+    Effect,
     EvaluateCode,
     Exhaust,
+    Opaque,
     Span,
     Taint,
     Taints,
@@ -21,10 +23,11 @@ from policyengine.patterns import lazily
 from policyengine.records import NamedTuple
 from policyengine.shell.code import read_code
 from policyengine.shell.interpret.acts import carried, perform
-from policyengine.shell.interpret.machine import Machine
+from policyengine.shell.interpret.machine import Limit, Machine
 from policyengine.shell.interpret.streams import OUTER_INPUT, Stream
 from policyengine.shell.interpret.syntax import readings
-from policyengine.shell.paths import base_name
+from policyengine.shell.interpret.trees import taint_below
+from policyengine.shell.paths import base_name, normal
 from policyengine.shell.values import Value, from_template
 
 SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "mksh", "busybox"})
@@ -203,6 +206,49 @@ def run_file(machine: Machine, file: ScriptFile, versions: Sequence[WrittenFile]
     del machine.calling[file.path]
 
 
+def run_vaguely(machine: Machine, file: ScriptFile, versions: Sequence[WrittenFile]) -> None:
+    """Run a file of the project for what it is known to do; that something in it is not known is no news."""
+    at, depth, calling, out = len(machine.effects), machine.depth, dict(machine.calling), machine.out
+    machine.out = None
+    try:
+        run_file(machine, file, versions)
+    except Limit:  # what is found up to here counts
+        machine.depth, machine.calling = depth, calling
+    machine.out = out
+    machine.effects[at:] = [effect for effect in machine.effects[at:] if not _is_vague(effect)]
+
+
+def _is_vague(effect: Effect) -> bool:
+    return type(effect) is Opaque or bool(getattr(effect, "unknown", False))  # not every kind has that field
+
+
+def run_part(machine: Machine, path: str, language: str, span: Span | None, *, module: bool) -> None:
+    """Run a file that code names (`source("f")`), or a module that it imports, where this run wrote it."""
+    places = [path] if path[:1] == "/" else [f"{top}/{path}" for top in _tops(machine)]
+    for place in places if machine.where is Where.HERE else ():
+        for name in (place, *[place + end for end in _COMPLETED.get(language, ())]):
+            found = normal(name)
+            versions = [one for one in machine.file(found) if one.text is not None or not module]
+            if versions:
+                run = run_vaguely if module and found not in machine.files else run_file
+                file = ScriptFile(found, False, (), span, language)
+                machine.forked(lambda: run(machine, file, versions))  # noqa: B023  called at once
+                return
+
+
+# What is tried behind a name: Node.js modules (nodejs.org/api/modules.html), Python packages, Ruby.
+_COMPLETED = {
+    "node": (".js", ".mjs", ".cjs", ".ts", "/index.js"), "python": (".py", "/__init__.py"), "ruby": (".rb",),
+    "lua": (".lua",), "perl": (".pm",),
+}  # fmt: skip
+
+
+def _tops(machine: Machine) -> list[str]:
+    """Where names are looked for: beside the script that runs, and in the working directory."""
+    running = [path.rpartition("/")[0] for path in machine.calling if path[:1] == "/"]
+    return [*running[-1:], *([machine.cwd.path] if machine.cwd.exact else [])]
+
+
 def _text_of(version: WrittenFile, span: Span | None) -> Value:
     if version.text is None:
         return Value("", exact=False, taint=version.taint, span=span)
@@ -220,12 +266,22 @@ def _again(machine: Machine, path: str, span: Span | None, origin: str) -> bool:
 
 def run_script(machine: Machine, file: ScriptFile, origin: str) -> None:
     """Run a file named to an interpreter (`sh f`, `python f`): known text is read, of others only the act is known."""
-    versions = machine.file(file.path) if machine.where is Where.HERE and not file.unknown else ()
+    versions = _versions(machine, file)
     if versions:
         run_file(machine, file, versions)
         return
     machine.effects.append(EvaluateCode(file.language, "file", False, CLEAN, machine.where, file.span, origin))
     machine.emit(Stream(None, _UNTRUSTED))
+
+
+def _versions(machine: Machine, file: ScriptFile) -> tuple[WrittenFile, ...]:
+    if machine.where is not Where.HERE:
+        return ()
+    if file.unknown:
+        taint = taint_below(machine.trees, file.path, partial=True)
+        return (WrittenFile(file.path, None, taint),) if taint else ()
+    names = (file.path, *[file.path + end for end in _COMPLETED["node"] if file.language == "node"])
+    return next((versions for versions in map(machine.file, names) if versions), ())
 
 
 def source_file(machine: Machine, path: str, unknown: bool, span: Span | None, run: Callable[[Value], None]) -> None:

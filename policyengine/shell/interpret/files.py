@@ -15,6 +15,8 @@ from policyengine.effects import (
     Taints,
     Where,
 )
+from policyengine.shell.interpret.arrivals import moved
+from policyengine.shell.interpret.evaluate import ScriptFile, run_file
 from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.links import linked, through
 from policyengine.shell.interpret.redirects import file_stream, is_standard
@@ -38,7 +40,7 @@ def read(invocation: Invocation, use: Use) -> None:
     if value.text[:1] in ("-", "/") and (is_dash(value) or is_standard(value.text)):
         return
     path, unknown, glob = invocation.path(use)
-    path = through(invocation.machine, path)
+    path = through(invocation.machine.links, path)
     invocation.machine.effects.append(
         FileRead(path, unknown, glob, invocation.recursive, invocation.where(use), value.span, invocation.origin)
     )
@@ -65,15 +67,18 @@ def _written(invocation: Invocation, use: Use, *, append: bool) -> None:
     if invocation.origin in _LINKING:
         _link(invocation, path)
     else:
-        path = through(machine, path)
+        path = through(machine.links, path)
     taint = invocation.content.taint
     machine.effects.append(
         FileWrite(path, unknown, glob, append, taint, invocation.where(use), value.span, invocation.origin)
     )
     if not unknown and not glob and invocation.where(use) is Where.HERE:
         machine.write_file(path, invocation.content, append=append)
+        if machine.trees and invocation.origin in _MOVING:
+            moved(invocation, path)
 
 
+_MOVING = frozenset({"cp", "gcp", "mv", "gmv", "rsync", "install", "ditto", "ln"})
 _LINKING = frozenset({"ln", "gln", "link"})
 
 
@@ -82,15 +87,15 @@ def _link(invocation: Invocation, path: str) -> None:
     for use in invocation.reading.uses:
         target = invocation.path(use) if use.role == "link" else None
         if target is not None and not target.unknown and not target.glob:
-            linked(invocation.machine, path, target.path)
-            linked(invocation.machine, f"{path}/{base_name(target.path)}", target.path)
+            linked(invocation.machine.links, path, target.path)
+            linked(invocation.machine.links, f"{path}/{base_name(target.path)}", target.path)
 
 
 def edit(invocation: Invocation, use: Use) -> None:
     """A path that is changed in place."""
     path, unknown, glob = invocation.path(use)
     machine = invocation.machine
-    path = through(machine, path)
+    path = through(machine.links, path)
     machine.effects.append(
         FileWrite(path, unknown, glob, False, CLEAN, invocation.where(use), use.value.span, invocation.origin)
     )
@@ -109,7 +114,7 @@ def into(invocation: Invocation, use: Use) -> None:
             remote = source.role == "source" and is_remote(source.value.text)
             name = base_name(source.value.text.rpartition(":")[2] if remote else source.value.text)
             stream = invocation.content if remote else file_stream(invocation.machine, invocation.path(source))
-            inner = through(invocation.machine, f"{path.rstrip('/')}/{name}")
+            inner = through(invocation.machine.links, f"{path.rstrip('/')}/{name}")
             if "/." in inner and name not in (".", ".."):  # configuration, which is protected by its name
                 where, taint = invocation.where(use), stream.taint
                 invocation.machine.effects.append(
@@ -121,6 +126,8 @@ def into(invocation: Invocation, use: Use) -> None:
 def delete(invocation: Invocation, use: Use) -> None:
     """A path that is removed."""
     path, unknown, glob = invocation.path(use)
+    if not invocation.machine.conditional:
+        invocation.machine.links.pop(path, None)
     invocation.machine.effects.append(
         FileDelete(path, unknown, glob, invocation.recursive, invocation.where(use), use.value.span, invocation.origin)
     )
@@ -154,6 +161,10 @@ def execute(invocation: Invocation, use: Use) -> None:
     """A file or program that is started without arguments."""
     value, machine = use.value, invocation.machine
     path = invocation.path(use) if "/" in value.text else Path("")
+    known = machine.file(path.path) if path.path and invocation.where(use) is Where.HERE else ()
+    if known:
+        script = ScriptFile(path.path, False, (), value.span)
+        machine.forked(lambda: run_file(machine, script, known))
     taint = file_stream(machine, path).taint & _FETCHED if path.path and machine.file(path.path) else CLEAN
     machine.effects.append(
         Execute(

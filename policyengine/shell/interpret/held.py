@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from policyengine.effects import Opaque
 from policyengine.shell.interpret.evaluate import shell_text
 from policyengine.shell.interpret.machine import Machine
@@ -34,6 +36,17 @@ def run_held(machine: Machine, name: str, value: Value) -> None:
 def _run(machine: Machine, code: Value) -> None:
     machine.stdin = NOTHING
     shell_text(machine, code)
+
+
+def function_of(name: str, value: Value) -> Value | None:
+    """What a variable of an exported function defines: `BASH_FUNC_f%%=() { …; }` (bash manual 3.3)."""
+    found = _FUNCTION(name)
+    if found is None or not value.text.startswith("()"):
+        return None
+    return value._replace(text=f"{found[1]} {value.text}")
+
+
+_FUNCTION = re.compile(r"BASH_FUNC_(.+)(?:%%|\(\))\Z", re.DOTALL).match
 
 
 def _code(machine: Machine, name: str, value: Value) -> list[Value]:

@@ -22,8 +22,8 @@ class Invocation:
     """One call of a described program while its uses become effects."""
 
     __slots__ = (
-        "_content", "arguments", "assigned", "below", "connected", "cwd", "machine", "origin", "peer", "printed",
-        "reading", "recursive", "span",
+        "_content", "arguments", "assigned", "below", "connected", "cwd", "functions", "machine", "origin", "peer",
+        "printed", "reading", "recursive", "span",
     )  # fmt: skip
 
     def __init__(
@@ -38,6 +38,7 @@ class Invocation:
         self._content: Stream | None = None
         self.recursive = "recursive" in reading.flags
         self.assigned: list[tuple[str, Value]] = []
+        self.functions: list[Value] = []  # definitions of functions that it hands on through the environment
         self.below: list[Value] | None = None  # paths that `find` passes on, the same for each of its commands
         self.printed = False  # its output has been accounted for
         self.connected = False

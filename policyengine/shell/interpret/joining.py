@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from policyengine.shell.interpret.links import LINKS
 from policyengine.shell.interpret.machine import MAX_PASSES, Limit, Machine, Variable, common, join_variables
 from policyengine.shell.paths import Place
 from policyengine.shell.values import Value
@@ -42,8 +41,6 @@ def join(machine: Machine, results: Sequence[dict[str, Any]], keep: Sequence[str
 def _joined(key: str, values: Sequence[Any]) -> object:
     if key == "/cwd":
         return Place(common([Value(place.path) for place in values]).text, exact=False)
-    if key == LINKS:  # made on some way, a link counts on all
-        return {path: target for value in values for path, target in (value or {}).items()}
     if key.endswith("()"):  # several definitions; None among them: perhaps no function at all
         return tuple({id(item): item for value in values for item in (value or (None,))}.values())
     if key[:1] == "/" or key.endswith("="):

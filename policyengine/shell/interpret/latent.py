@@ -34,7 +34,7 @@ def evaluated(machine: Machine, text: Value) -> None:
 def _texts(machine: Machine, name: str) -> list[Value]:
     variable = machine.variable(name)
     if variable is None:
-        known = machine.situation.variables.get(name, "")
+        known = machine.situation.left.exports.get(name, "")
         values = [Value(known)] if known else []
     else:
         values = [*variable.choices, *(variable.items or {}).values()]

@@ -1,33 +1,27 @@
-"""Links that the same call makes: what is reached through them is what they lead to.
+"""Links that this run makes: what is reached through them is what they lead to.
 
 Links that exist already are not known (paths are lexical), but `ln -s ~/.claude c; echo x > c/settings.json` says
-itself what it writes. A link is kept in the cell `/links`, and counts wherever the call makes it.
+itself what it writes. A link counts wherever the run makes it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from policyengine.shell.interpret.machine import Machine
-
-LINKS = "/links"
 PATH_MAX = 4096  # bytes of a path name (limits.h); longer ones name nothing
-MAX_LINKS = 100  # that one call makes and that are followed
+MAX_LINKS = 256  # that a run makes and that are followed
 MAX_STEPS = 8  # from a link to the next
 
 
-def linked(machine: Machine, path: str, target: str) -> None:
+def linked(links: dict[str, str], path: str, target: str) -> None:
     """Remember that a path leads to another one."""
-    known: Mapping[str, str] = machine.cells.get(LINKS, {})
-    if len(known) < MAX_LINKS and not f"{target}/".startswith(f"{path}/"):
-        machine.put(LINKS, {**known, path: target})
+    if len(links) < MAX_LINKS and not f"{target}/".startswith(f"{path}/"):
+        links[path] = target
 
 
 def below(links: Mapping[str, str], path: str) -> str:
     """A path whose directories are followed; a link itself stays what it is, as for what removes or replaces it."""
-    for _ in range(MAX_STEPS if len(path) <= PATH_MAX else 0):
+    for _ in range(MAX_STEPS if links and len(path) <= PATH_MAX else 0):
         at = path.rfind("/")
         while at > 0 and path[:at] not in links:
             at = path.rfind("/", 0, at)
@@ -37,10 +31,9 @@ def below(links: Mapping[str, str], path: str) -> str:
     return path
 
 
-def through(machine: Machine, path: str) -> str:
+def through(links: Mapping[str, str], path: str) -> str:
     """A path as what opens it reaches it."""
-    links: Mapping[str, str] = machine.cells.get(LINKS, {})
-    for _ in range(MAX_STEPS):
+    for _ in range(MAX_STEPS if links else 0):
         if path not in links:
             break
         path = below(links, links[path])

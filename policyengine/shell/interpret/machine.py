@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from policyengine.effects import Cause, Effect, Opaque, Span, Where, WrittenFile
+from policyengine.effects import Cause, Effect, Left, Opaque, Span, Taints, Where, WrittenFile
 from policyengine.records import NamedTuple
-from policyengine.shell.interpret.links import LINKS
 from policyengine.shell.interpret.streams import MAX_TEXT, OUTER_INPUT, Sink, Stream
+from policyengine.shell.interpret.trees import arrived_at
 from policyengine.shell.nodes import Function, Script, Statement
 from policyengine.shell.paths import Place
 from policyengine.shell.programs import Program, Programs
@@ -30,10 +30,13 @@ MAX_CHOICES, MAX_VERSIONS = 4, 16  # alternatives kept of one variable, and of o
 Answer = TypeVar("Answer")
 
 
+NOTHING_LEFT = Left()
+
+
 class Situation(NamedTuple):
     """Where and in what state the call starts. `env` is None where the environment is unknown, `cwd` empty if that is.
 
-    `written` holds the files that this run wrote or fetched earlier; `variables` those that a persistent shell kept.
+    `written` holds the files that this run wrote or fetched earlier, `left` what else earlier calls left.
     """
 
     cwd: str = "/workspace"
@@ -43,7 +46,7 @@ class Situation(NamedTuple):
     dialect: str = "bash"
     platform: str = "linux"
     written: Mapping[str, WrittenFile] = {}
-    variables: Mapping[str, str] = {}
+    left: Left = NOTHING_LEFT
 
 
 class Variable(NamedTuple):
@@ -94,9 +97,9 @@ class Machine:
 
     __slots__ = (
         "aliasing", "asynchronous", "base", "called", "calling", "cells", "code", "commands", "conditional",
-        "depth", "described", "descriptors", "effects", "exports", "fields", "files", "fixed", "local",
+        "depth", "described", "descriptors", "effects", "exports", "fields", "files", "fixed", "links", "local",
         "most_commands", "next_descriptor", "out", "passes", "picks", "pipes", "positional", "programs",
-        "runner", "seen", "situation", "source", "stdin", "trail", "where",
+        "runner", "seen", "situation", "source", "stdin", "trail", "trees", "where",
     )  # fmt: skip
 
     def __init__(self, source: str, situation: Situation, programs: Programs, runner: Runner) -> None:
@@ -106,6 +109,8 @@ class Machine:
         self.runner = runner
         self.effects: list[Effect] = []
         self.files: dict[str, tuple[WrittenFile, ...]] = {}
+        self.trees: dict[str, Taints] = dict(situation.left.trees)
+        self.links: dict[str, str] = dict(situation.left.links)
         self.cells: dict[str, Any] = {"/cwd": Place(situation.cwd, bool(situation.cwd))}  # Any: by key, see `put`
         self.trail: list[tuple[str, Any]] = []
         self.where = Where.HERE
@@ -209,7 +214,9 @@ class Machine:
         if found is not None:
             return found
         earlier = self.situation.written.get(path)
-        return (earlier,) if earlier is not None else ()
+        if earlier is not None:
+            return (earlier,)
+        return arrived_at(self.trees, path) if self.trees else ()
 
     def emit(self, stream: Stream) -> None:
         """Write to the current output."""
@@ -264,7 +271,7 @@ class Machine:
         self.spend(len(self.exports) // 4)
         saved = self.cells, self.trail, self.positional, self.local
         self.cells = {name: self.cells[name] for name in self.exports if _exported(self.cells.get(name))}
-        self.cells |= {key: saved[0][key] for key in ("/cwd", LINKS) if key in saved[0]}
+        self.cells["/cwd"] = saved[0]["/cwd"]
         self.trail, self.local = [], None
         try:
             return run()
@@ -273,13 +280,13 @@ class Machine:
 
     def elsewhere(self, where: Where, run: Callable[[], Answer]) -> Answer:
         """Run something in a container or on another host: nothing is known of its files, variables and directories."""
-        saved = self.where, self.situation, self.files
-        self.where, self.files = where, {}
-        self.situation = self.situation._replace(env=None, written={}, variables={})
+        saved = self.where, self.situation, self.files, self.trees, self.links
+        self.where, self.files, self.trees, self.links = where, {}, {}, {}
+        self.situation = self.situation._replace(env=None, written={}, left=NOTHING_LEFT)
         try:
             return self.process(lambda: self._away(run))
         finally:
-            self.where, self.situation, self.files = saved
+            self.where, self.situation, self.files, self.trees, self.links = saved
 
     def _away(self, run: Callable[[], Answer]) -> Answer:
         self.cells = {"/cwd": Place("", exact=False)}

@@ -7,14 +7,15 @@ from collections.abc import Callable, Sequence, Set
 
 from policyengine.effects import CLEAN, Span, Taint, Taints, Where
 from policyengine.patterns import lazily
+from policyengine.shell.interpret.arrivals import ARRIVING, arrived
 from policyengine.shell.interpret.compute import printed
 from policyengine.shell.interpret.drafts import effect_of
-from policyengine.shell.interpret.evaluate import ScriptFile, evaluate_input, run_file
+from policyengine.shell.interpret.evaluate import evaluate_input, shell_text
 from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.machine import Machine, Variable
+from policyengine.shell.interpret.projects import PROJECTS, run_project
 from policyengine.shell.interpret.roles import ROLES, language_role
 from policyengine.shell.interpret.streams import OUTER_INPUT, Stream
-from policyengine.shell.paths import resolve
 from policyengine.shell.programs import Program, Tail, Use, filled, read_arguments
 from policyengine.shell.values import UNKNOWN, Value
 
@@ -28,6 +29,7 @@ def run_program(machine: Machine, program: Program, name: str, arguments: Sequen
     for cause, detail, where in reading.opaque:
         machine.opaque(cause, detail, where or span, name)
     invocation = Invocation(machine, name, reading, arguments, span)
+    before = len(machine.effects)
     for draft in reading.drafts:
         machine.effects.append(effect_of(invocation, draft))
     for use in reading.uses:
@@ -36,28 +38,17 @@ def run_program(machine: Machine, program: Program, name: str, arguments: Sequen
             handler(invocation, use)
         else:
             language_role(invocation, use)
-    if program.name in _SCRIPTS and not any(use.role.startswith("script:") for use in reading.uses):
-        _silent_script(invocation, program.name)
+    if reading.flags and not reading.flags.isdisjoint(ARRIVING):
+        arrived(invocation, machine.effects[before:])
+    project = PROJECTS.get(program.name)
+    if project is not None and not any(use.role.startswith("script:") for use in reading.uses):
+        run_project(invocation, project)
     if reading.input != "data":
         _INPUTS.get(reading.input, _code_input)(invocation)
     for tail in reading.tails:
         _tail(invocation, tail)
     if machine.out is not None:
         _print(invocation)
-
-
-def _silent_script(invocation: Invocation, name: str) -> None:
-    """Run the file that a program reads without being told, where this run wrote it."""
-    machine = invocation.machine
-    paths = [resolve(file, invocation.cwd).path for file in _SCRIPTS[name]] if machine.where is Where.HERE else []
-    path = next((path for path in paths if machine.file(path)), None)
-    if path is not None:
-        script = ScriptFile(path, False, (), invocation.span, name)
-        machine.forked(lambda: run_file(machine, script, machine.file(script.path)))
-
-
-# The first of these that is there (GNU make manual 3.2).
-_SCRIPTS = {"make": ("GNUmakefile", "makefile", "Makefile")}
 
 
 # --------------------------------------------------------------------------------------------------------------- output
@@ -168,6 +159,11 @@ def _tail(invocation: Invocation, tail: Tail) -> None:
         for name, value in invocation.assigned:
             machine.put(name, Variable((value,), "x"))
             machine.exports[name] = None
+        for function in invocation.functions:
+            shell_text(machine, function)
+        machine.exports |= dict.fromkeys(
+            [key for key in machine.cells if key.endswith("()")] if invocation.functions else ()
+        )
         if invocation.cwd is not machine.cwd:
             machine.put("/cwd", invocation.cwd)
         _run_tail(invocation, tail)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from policyengine.effects import Connect, Exhaust, FileRead, FileWrite, Taint, Taints, Transfer, Where, WrittenFile
 from policyengine.records import NamedTuple
-from policyengine.shell.interpret.links import LINKS, below, through
+from policyengine.shell.interpret.links import below, through
 from policyengine.shell.interpret.machine import Machine, Target, Variable
 from policyengine.shell.interpret.secrets import is_secret
 from policyengine.shell.interpret.streams import NOTHING, OUTER_INPUT, Sink, Stream, stream_of_value
@@ -256,9 +256,8 @@ def _copied(machine: Machine, fd: str, found: Target | Stream, wiring: Wiring) -
 def place_of(machine: Machine, value: Value, cwd: Place | None = None) -> Path:
     """The path that a value names."""
     found = resolve(value.text, cwd or machine.cwd, exact=value.exact, glob=value.glob)
-    links = machine.cells.get(LINKS)
-    if links:
-        found = found._replace(path=below(links, found.path))
+    if machine.links:
+        found = found._replace(path=below(machine.links, found.path))
     return found if machine.situation.platform != "darwin" else found._replace(path=on_macos(found.path))
 
 
@@ -279,7 +278,7 @@ def read_stream(machine: Machine, value: Value, origin: str) -> Stream:
     if _STANDARD(value.text):
         return _special(machine, value.text)
     path = place_of(machine, value)
-    path = path._replace(path=through(machine, path.path))
+    path = path._replace(path=through(machine.links, path.path))
     machine.effects.append(FileRead(path.path, path.unknown, path.glob, False, machine.where, value.span, origin))
     return file_stream(machine, path)
 
@@ -329,7 +328,7 @@ def _opened(machine: Machine, value: Value, *, append: bool, origin: str) -> Tar
     if peer is not None:
         return Target("peer", peer=peer, span=value.span)
     path = place_of(machine, value)
-    path = path._replace(path=through(machine, path.path))
+    path = path._replace(path=through(machine.links, path.path))
     return Target("file", path.path, path.unknown, append, span=value.span, glob=path.glob)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from policyengine.effects import SetVariable, Where
 from policyengine.shell.interpret import files, network
 from policyengine.shell.interpret.evaluate import Code, ScriptFile, evaluate, evaluate_input, run_script
-from policyengine.shell.interpret.held import HOLDING, run_held
+from policyengine.shell.interpret.held import HOLDING, function_of, run_held
 from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.redirects import STANDARD_INPUT, is_standard
 from policyengine.shell.paths import Path
@@ -102,6 +102,9 @@ def _assign(invocation: Invocation, use: Use) -> None:
     )
     if name in HOLDING:
         run_held(machine, name, value)
+    function = function_of(name, value) if name[:9] == "BASH_FUNC" else None
+    if function is not None:
+        invocation.functions.append(function)
     invocation.assigned.append((name, value._replace(span=None)))
 
 

@@ -33,9 +33,9 @@ def _counted(count: int, elements: Elements) -> Roles:
 
 
 def is_assignment(value: Value) -> bool:
-    """Whether a word certainly has the form `NAME=VALUE`."""
+    """Whether a word certainly has the form `NAME=VALUE`; env and sudo take any name (env(1), `BASH_FUNC_f%%=…`)."""
     name, equals, _ = value.text.partition("=")
-    return equals == "=" and name.isidentifier()
+    return equals == "=" and name != ""
 
 
 def _after_assignments(operands: Sequence[Value], assign: Operand, elements: Elements) -> Roles:

@@ -18,6 +18,7 @@ from policyengine.shell.values import Value
 
 MAX_CODE = 64 * 1024  # characters that are parsed
 MAX_NODES = 20_000
+MAX_NAMES = 20  # of one import
 MAX_OPEN = 80  # brackets in brackets: Python's own parser gives up at 200 and this reader before that
 
 __all__ = ["read_python"]
@@ -92,6 +93,8 @@ class _Reader:
                 self._call(node)
                 for made in handed(self.scope, node, CALLS):
                     self._call(made)
+            elif isinstance(node, ast.Import | ast.ImportFrom):
+                self.acts += _imported(node)
             elif isinstance(node, ast.While) and _forks_on(node, self.scope):
                 self.acts.append(Act(Kind.EXHAUST, more=("fork-bomb",)))
             pending.extend(reversed(_children(node)))
@@ -137,6 +140,17 @@ class _Reader:
         for act in list(self.acts):
             if act.kind in (Kind.CONNECT, Kind.LISTEN):
                 self.acts.append(act._replace(kind=Kind.DRIVEN))
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> list[Act]:
+    """The files that an import runs, if the project has them: `a.b` is `a/b.py`."""
+    if isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    elif node.module:
+        names = [node.module, *[f"{node.module}.{alias.name}" for alias in node.names[:MAX_NAMES]]]
+    else:
+        names = [alias.name for alias in node.names[:MAX_NAMES]]
+    return [Act(Kind.MODULE, Value(name.replace(".", "/")), ("python",)) for name in names]
 
 
 _WRITING = (Kind.WRITE, Kind.APPEND)

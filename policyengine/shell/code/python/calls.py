@@ -223,7 +223,9 @@ def _evaluate(node: ast.Call, scope: Scope) -> list[Act]:
 
 def _import(node: ast.Call, scope: Scope) -> list[Act]:
     name = scope.text(_argument(node, 0, "name"))
-    return [] if name.exact else [Act(Kind.OPAQUE, name, ("which module is imported is not known",))]
+    if not name.exact:
+        return [Act(Kind.OPAQUE, name, ("which module is imported is not known",))]
+    return [Act(Kind.MODULE, Value(name.text.replace(".", "/")), ("python",))]
 
 
 def _getattr(node: ast.Call, scope: Scope) -> list[Act]:
@@ -343,7 +345,9 @@ CALLS: dict[str, Handler] = {
     "__builtins__.exec": _evaluate,
     "__builtins__.eval": _evaluate,
     "code.interact": _evaluate,
-    "runpy.run_path": _READ,
+    "runpy.run_path": _on(Kind.SCRIPT, 0, "python"),
+    "execfile": _on(Kind.SCRIPT, 0, "python"),
+    "runpy.run_module": _import,
     "__import__": _import,
     "importlib.import_module": _import,
     "getattr": _getattr,

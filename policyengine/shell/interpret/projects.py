@@ -1,0 +1,172 @@
+"""Files of a project that programs run without being told: `make` its makefile, `npm test` scripts, `pytest` tests.
+
+What this run wrote into them is read as the code that it is. Shell text (scripts, recipes, hooks) counts in full. Of
+tests and settings in other languages only what they are known to do counts: a test that computes what it removes is
+everyday work, one that removes the home directory is not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
+
+from policyengine.effects import EvaluateCode, Where, WrittenFile
+from policyengine.records import NamedTuple
+from policyengine.shell.interpret.arrivals import project_taint
+from policyengine.shell.interpret.evaluate import Code, ScriptFile, evaluate, run_file, run_vaguely
+from policyengine.shell.interpret.invocation import Invocation
+from policyengine.shell.interpret.machine import Machine
+from policyengine.shell.paths import base_name, resolve
+from policyengine.shell.values import Value
+
+MAX_FILES = 16  # of one project that are read for one command
+MAX_TEXT = 32 * 1024  # characters of them together
+
+
+class Project(NamedTuple):
+    """What a program runs.
+
+    Attributes:
+        first: names in its directory, of which the first that is there counts.
+        every: patterns of file names in its directory and below; all that this run wrote count.
+        language: of those files; empty for shell text that `texts` finds in them.
+        texts: gives the shell lines in a file for the words of the command.
+        words: the subcommands that run something; all, where there are none.
+        idle: subcommands that run nothing.
+    """
+
+    first: tuple[str, ...] = ()
+    every: tuple[str, ...] = ()
+    language: str = ""
+    texts: Callable[[str, Sequence[str]], list[str]] | None = None
+    words: frozenset[str] = frozenset()
+    idle: frozenset[str] = frozenset()
+
+
+def run_project(invocation: Invocation, project: Project) -> None:
+    """Interpret the files of a project that a call makes a program run."""
+    machine = invocation.machine
+    words = [value.text for value in invocation.arguments if value.exact and value.text[:1] != "-"]
+    if machine.where is not Where.HERE or (project.words and project.words.isdisjoint(words)):
+        return
+    if words and words[0] in project.idle:
+        return
+    taint = project_taint(invocation)
+    language = project.language or ("sh" if project.texts is not None else "")
+    if taint and language:
+        machine.effects.append(
+            EvaluateCode(language, "file", False, taint, machine.where, invocation.span, invocation.origin)
+        )
+    for file in _files(invocation, project):
+        if project.texts is not None and file.text is not None:
+            for text in project.texts(file.text, words):
+                code = Code("sh", Value(text, taint=file.taint, span=invocation.span), "file", base_name(file.path))
+                machine.forked(lambda code=code: evaluate(machine, code))  # type: ignore[misc]
+        elif project.texts is None:
+            script = ScriptFile(file.path, False, (), invocation.span, project.language)
+            run = run_file if project.language in ("make", "") else run_vaguely
+            machine.forked(lambda run=run, script=script, file=file: run(machine, script, (file,)))  # type: ignore[misc]
+
+
+def _files(invocation: Invocation, project: Project) -> list[WrittenFile]:
+    machine, found = invocation.machine, list[WrittenFile]()
+    paths = [resolve(name, invocation.cwd).path for name in project.first]
+    known = next((versions for versions in map(machine.file, paths) if versions), ())
+    found += [file for file in known if file.text is not None]
+    if project.every:
+        found += _below(machine, invocation.cwd.path.rstrip("/") + "/", project.every)
+    size, kept = 0, list[WrittenFile]()
+    for file in found[-MAX_FILES:]:
+        size += len(file.text or "")
+        if size <= MAX_TEXT:
+            kept.append(file)
+    return kept
+
+
+def _below(machine: Machine, top: str, patterns: tuple[str, ...]) -> Iterator[WrittenFile]:
+    """The files below a directory that this run wrote and whose names fit."""
+    for path in {**dict.fromkeys(machine.situation.written), **dict.fromkeys(machine.files)}:
+        if path.startswith(top) and any(fnmatchcase(base_name(path), pattern) for pattern in patterns):
+            yield from [file for file in machine.file(path) if file.text is not None]
+
+
+# -------------------------------------------------------------------------------------------------- shell text in files
+_NPM_OWN = frozenset({"test", "t", "tst", "start", "stop", "restart"})
+_NPM_INSTALLING = frozenset({"install", "i", "add", "ci", "install-test", "it", "clean-install", "link", "rebuild"})
+_SHORT = {"t": "test", "tst": "test"}
+
+
+def _package_scripts(text: str, words: Sequence[str]) -> list[str]:
+    """Scripts of a `package.json` that a call runs, with those before and after it (docs.npmjs.com, scripts)."""
+    try:
+        scripts = json.loads(text).get("scripts", {})
+    except (ValueError, AttributeError, RecursionError):
+        return []
+    if not isinstance(scripts, dict):
+        return []
+    names = [_SHORT.get(word, word) for word in words]
+    if not _NPM_INSTALLING.isdisjoint(words) or not words:  # yarn alone installs
+        names += ["preinstall", "install", "postinstall", "prepare", "prepublish", "preprepare", "postprepare"]
+    names += [f"{time}{name}" for name in names for time in ("pre", "post")]
+    return [script for name in dict.fromkeys(names) if isinstance(script := scripts.get(name), str)]
+
+
+_COMMANDS = re.compile(r"^[ \t]*commands(?:_pre|_post)?[ \t]*=[ \t]*(.*(?:\n[ \t]+.*)*)", re.MULTILINE)
+_ENTRY = re.compile(r"^[ \t]*-?[ \t]*entry:[ \t]*['\"]?(.*?)['\"]?[ \t]*$", re.MULTILINE)
+_TASK = re.compile(r"^[ \t]*(?:-[ \t]+(?:cmd:[ \t]*)?|cmds?:[ \t]+)['\"]?([^\s'\"\[].*?)['\"]?[ \t]*$", re.MULTILINE)
+
+
+def _lines_after(pattern: re.Pattern[str]) -> Callable[[str, Sequence[str]], list[str]]:
+    return lambda text, _: [found[1].strip() for found in pattern.finditer(text) if found[1].strip()]
+
+
+_TESTS = ("conftest.py", "test_*.py", "*_test.py", "tests.py")
+_PACKAGE = Project(
+    ("package.json",), texts=_package_scripts,
+    idle=frozenset({"view", "info", "show", "list", "ls", "ll", "outdated", "audit", "config", "help", "search", "why",
+                    "whoami", "login", "logout", "version", "init", "create", "cache", "root", "prefix", "bin", "pkg"}),
+)  # fmt: skip
+_SCRIPT = ("*.test.[cmjt]*", "*.spec.[cmjt]*")
+_HOOKED = frozenset({"commit", "push", "merge", "pull", "checkout", "switch", "rebase", "am", "worktree"})
+
+PROJECTS: dict[str, Project] = {
+    "make": Project(("GNUmakefile", "makefile", "Makefile"), language="make"),  # GNU make manual 3.2
+    "just": Project(("justfile", "Justfile", ".justfile"), language="make"),
+    "npm": _PACKAGE,
+    "pnpm": _PACKAGE,
+    "yarn": _PACKAGE,
+    "bun": _PACKAGE,
+    "pytest": Project(every=_TESTS, language="python"),
+    "tox": Project(("tox.ini",), texts=_lines_after(_COMMANDS)),
+    "nox": Project(("noxfile.py",), language="python"),
+    "pre-commit": Project((".pre-commit-config.yaml",), texts=_lines_after(_ENTRY)),
+    "task": Project(("Taskfile.yml", "Taskfile.yaml"), texts=_lines_after(_TASK)),
+    "pip": Project(("setup.py",), language="python", words=frozenset({"install", "wheel", "download", "."})),
+    "rake": Project(("Rakefile", "rakefile", "Rakefile.rb"), language="ruby"),
+    "bundle": Project(("Gemfile",), language="ruby"),
+    "jest": Project(("jest.config.js", "jest.config.cjs", "jest.config.ts"), _SCRIPT, "node"),
+    "vitest": Project(("vitest.config.ts", "vite.config.ts", "vite.config.js"), _SCRIPT, "node"),
+    "mocha": Project((".mocharc.js", ".mocharc.cjs"), _SCRIPT, "node"),
+    "eslint": Project(("eslint.config.js", "eslint.config.mjs", ".eslintrc.js", ".eslintrc.cjs"), language="node"),
+    "webpack": Project(("webpack.config.js", "webpack.config.ts"), language="node"),
+    "vite": Project(("vite.config.ts", "vite.config.js", "vite.config.mjs"), language="node"),
+    "rollup": Project(("rollup.config.js", "rollup.config.mjs"), language="node"),
+    "babel": Project(("babel.config.js", ".babelrc.js"), language="node"),
+    "go": Project(every=("*.go",), language="go", words=frozenset({"run", "test", "generate"})),
+    "cargo": Project(language="rust", words=frozenset({"build", "b", "run", "r", "test", "t", "check", "install"})),
+    "mvn": Project(language="java"),
+    "gradle": Project(language="groovy"),
+    "cmake": Project(language="cmake"),
+    "meson": Project(language="meson"),
+    "ninja": Project(language="ninja"),
+    "composer": Project(language="php", words=frozenset({"install", "i", "update", "u", "require", "run"})),
+    "uv": Project(("setup.py",), language="python", words=frozenset({"sync", "run", "build", "install"})),
+    "poetry": Project(("build.py",), language="python", words=frozenset({"install", "run", "build"})),
+    "git": Project(
+        every=("pre-commit", "commit-msg", "prepare-commit-msg", "post-commit", "pre-push", "post-checkout",
+               "post-merge", "pre-rebase", "post-rewrite", "applypatch-msg", "pre-applypatch", "pre-merge-commit"),
+        words=_HOOKED,
+    ),
+}  # fmt: skip
