@@ -86,6 +86,8 @@ def meets(one: str, other: str) -> bool:
     """Whether two globs of `*` and `?` may match the same text; true where they are too long to be compared."""
     if _begin_apart(one, other) or _begin_apart(one[::-1], other[::-1]):
         return False
+    if "*" in one and "*" in other and "?" not in one and "?" not in other:
+        return True  # the longer beginning, all that stands between stars, the longer ending
     if len(one) * len(other) > MAX_MEETING:
         return True
     row = [other[:end].strip("*") == "" for end in range(len(other) + 1)]  # prefixes of `other` that match nothing

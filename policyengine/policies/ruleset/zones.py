@@ -194,9 +194,9 @@ class Glob:
 
 def _runs_into(head: str, letters: str, name: str) -> bool:
     """Whether the beginning of one glob ends in letters with which a name that begins with a star goes on."""
-    return name[:1] == "*" and any(
-        letters.startswith(head[start:]) for start in range(max(len(head) - len(letters), 0), len(head))
-    )
+    if name[:1] != "*" or letters[:1] not in head:
+        return False
+    return any(letters.startswith(head[start:]) for start in range(max(len(head) - len(letters), 0), len(head)))
 
 
 class Walked(NamedTuple):

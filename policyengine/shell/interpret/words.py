@@ -62,6 +62,10 @@ def expand_all(machine: Machine, words: Sequence[Word]) -> list[Value]:
 def expand(machine: Machine, word: Word) -> list[Value]:
     """The fields of one word: none, one or several."""
     span = machine.span(word.start, word.end)
+    if len(word.parts) == 1:
+        value = _at_once(machine, word.parts[0], span)
+        if value is not None:
+            return [value]
     if any(type(part) is Literal and "{" in part.text for part in word.parts):
         chosen = alternatives(word.parts)
         if chosen is None:
@@ -69,6 +73,24 @@ def expand(machine: Machine, word: Word) -> list[Value]:
             return [Value(prefix, exact=False, many=True, span=span)]
         return [value for parts in chosen for value in _fields(machine, parts, span)]
     return _fields(machine, word.parts, span)
+
+
+def _at_once(machine: Machine, part: WordPart, span: Span | None) -> Value | None:
+    """The field of a word of one part that need not be built, as nearly all words are; else None."""
+    only: object = part.parts[0] if type(part) is DoubleQuoted and len(part.parts) == 1 else part
+    if type(only) is not Literal and type(only) is not SingleQuoted:
+        return None
+    text, glob = only.text, False
+    if only is part and type(only) is Literal:
+        glob = _GLOB(text) is not None
+        if text[:1] == "~":
+            prefix, slash, rest = text.partition("/")
+            text = f"{_home(machine, prefix) or HOLE}{slash}{rest}"
+        if "{" in only.text or (glob and text != only.text):
+            return None
+    if HOLE in text or len(text) > MAX_TEXT:
+        return None
+    return _new(Value, (text, True, False, glob, CLEAN, span, ""))
 
 
 def expand_one(machine: Machine, word: Word | None, *, assignment: bool = False, pattern: bool = False) -> Value:
