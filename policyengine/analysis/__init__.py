@@ -39,9 +39,11 @@ def analyze(request: Request, state: RunState, knowledge: Knowledge) -> Facts:
     tool = knowledge.tool(name)
     if tool is None:
         return Facts((Opaque(Cause.PROGRAM, f"nobody described the tool `{name}`", origin=name),))
-    analysis = Analysis(name, situation_of(request, state), knowledge.programs)
+    cwd = request.context.cwd
+    other = cwd if state.cwd is not None and state.cwd != cwd else ""
+    analysis = Analysis(name, situation_of(request, state), knowledge.programs, other)
     _run(analysis, tool, request.arguments)
-    return Facts(tuple(analysis.effects), tuple(analysis.written.values()), analysis.moved)
+    return Facts(tuple(analysis.effects), tuple(analysis.written.values()), analysis.moved, analysis.left)
 
 
 def situation_of(request: Request, state: RunState) -> Situation:

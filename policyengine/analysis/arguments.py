@@ -14,6 +14,7 @@ from policyengine.effects import (
     FileDelete,
     FileRead,
     FileWrite,
+    Left,
     Opaque,
     Process,
     Span,
@@ -23,6 +24,8 @@ from policyengine.effects import (
 from policyengine.model import Frozen
 from policyengine.patterns import lazily
 from policyengine.shell.interpret import Situation, interpret, interpret_code
+from policyengine.shell.interpret.links import below, through
+from policyengine.shell.interpret.trees import taint_below
 from policyengine.shell.paths import Path, Place, normal, resolve, tilde
 from policyengine.shell.programs import Programs
 from policyengine.shell.urls import as_fetched, split_host, split_url
@@ -36,15 +39,17 @@ _PATCHED = lazily(r"^(?:\*\*\* (Add|Update|Delete) File: |\*\*\* Move to: |\+\+\
 class Analysis:
     """One call while it is analysed."""
 
-    __slots__ = ("effects", "moved", "origin", "programs", "situation", "written")
+    __slots__ = ("effects", "left", "moved", "origin", "other_cwd", "programs", "situation", "written")
 
-    def __init__(self, origin: str, situation: Situation, programs: Programs) -> None:
+    def __init__(self, origin: str, situation: Situation, programs: Programs, other_cwd: str = "") -> None:
         self.origin = origin
         self.situation = situation
         self.programs = programs
         self.effects: list[Effect] = []
         self.written: dict[str, WrittenFile] = {}
         self.moved: str | None = None
+        self.left: Left | None = None
+        self.other_cwd = other_cwd  # where a shell starts if it is not the one that earlier calls left
 
     def opaque(self, cause: Cause, detail: str, span: Span | None = None) -> None:
         """Record that something is not known."""
@@ -61,7 +66,9 @@ class Analysis:
             head, slash, rest = text.partition("/")
             home = tilde(head, self.situation.home, self.place(), self.situation.platform)
             text = (home or head) + slash + rest
-        return resolve(text, self.place())
+        found = resolve(text, self.place())
+        links = self.situation.left.links
+        return found._replace(path=through(links, below(links, found.path))) if links else found
 
 
 Arguments = Mapping[str, Argument]
@@ -162,6 +169,12 @@ def _shell(analysis: Analysis, text: str, arguments: Arguments, given: Given) ->
     analysis.effects += facts.effects
     analysis.written.update({file.path: file for file in facts.written})
     analysis.moved = facts.cwd if facts.cwd is not None else analysis.moved
+    analysis.left = facts.left if facts.left is not None else analysis.left
+    if analysis.other_cwd:  # each call may have a shell of its own, which starts where the context says
+        facts = interpret(text, analysis.situation._replace(cwd=analysis.other_cwd), analysis.programs)
+        analysis.effects += [effect for effect in facts.effects if effect not in set(analysis.effects)]
+        for file in facts.written:
+            analysis.written.setdefault(file.path, file)
 
 
 def _code(analysis: Analysis, text: str, arguments: Arguments, given: Given) -> None:
@@ -249,7 +262,8 @@ def _edits(arguments: Arguments, given: Given) -> Iterator[tuple[str, str, bool]
 def _written(analysis: Analysis, text: str, content: str | None, *, append: bool) -> None:
     path = analysis.path(text)
     known = analysis.situation.written.get(path.path)
-    taint = known.taint if known is not None and (append or content is None) else CLEAN
+    old = known.taint if known is not None else taint_below(analysis.situation.left.trees, path.path)
+    taint = old if append or content is None else CLEAN
     analysis.effects.append(
         FileWrite(path.path, path.unknown, append=append, taint=taint, span=(0, len(text)), origin=analysis.origin)
     )

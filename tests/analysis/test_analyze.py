@@ -13,7 +13,7 @@ from policyengine.analysis.tools import Tools
 from policyengine.config.specs import compile_descriptions
 from policyengine.config.tools import compile_tools
 from policyengine.config.yamlfile import read_file, read_text
-from policyengine.effects import Cause, Facts, Opaque, WrittenFile, as_json, kind_of
+from policyengine.effects import Cause, Facts, FileDelete, Opaque, Taint, WrittenFile, as_json, kind_of
 from policyengine.errors import LoadError
 from policyengine.model import ANONYMOUS, Context, Request, Resource, ResourceKind, freeze_object
 from policyengine.state import RunState
@@ -195,3 +195,30 @@ def test_what_tools_write_is_what_a_shell_runs_later(steps: list[tuple[str, dict
         facts = facts_of(tool, state, **arguments)
         state = RunState(written={**state.written, **{file.path: file for file in facts.written}})
     assert any(effect == {**effect, "kind": "file.delete", "path": "/a"} for effect in map(as_json, facts.effects))
+
+
+def test_a_shell_may_also_start_anew_in_each_call() -> None:
+    effects = facts_of("bash", RunState(cwd="/tmp"), command="rm a").effects
+    assert [as_json(effect)["path"] for effect in effects if isinstance(effect, FileDelete)] == [
+        "/tmp/a",
+        "/workspace/a",
+    ]
+
+
+def test_a_shell_that_stands_where_the_context_says_is_read_once() -> None:
+    effects = facts_of("bash", RunState(cwd="/workspace"), command="rm a").effects
+    assert [as_json(effect)["path"] for effect in effects if isinstance(effect, FileDelete)] == ["/workspace/a"]
+
+
+def test_a_tool_writes_through_a_link_that_an_earlier_call_made() -> None:
+    state = RunState(links={"/workspace/c": "/home/agent/.claude"})
+    (effect,) = facts_of("Write", state, file_path="c/settings.json", content="{}").effects
+    assert as_json(effect)["path"] == "/home/agent/.claude/settings.json"
+
+
+def test_an_edited_file_of_a_clone_stays_foreign() -> None:
+    state = RunState(trees={"/workspace/r/": frozenset({Taint.FOREIGN})})
+    (file,) = facts_of("Edit", state, file_path="r/x.sh", old_string="a", new_string="b").written
+    assert file.taint == {Taint.FOREIGN}
+    (file,) = facts_of("Write", state, file_path="r/x.sh", content="ls").written
+    assert file.taint == frozenset()
