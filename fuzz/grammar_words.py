@@ -38,7 +38,7 @@ WORDS: Final[Table] = {
         "single.lines": "'a\n«D» b\n# «D»\nEOF\n'",
         "single.closers": "')) ]] } «D» done'",
         "double": '"«dq»"',
-        "double.ansi-operand": "\"a${u0:-b$'c\\x24(«M» \\'d)'} ${HOME:0:$'1\\x60«M»\\x60'}\"",
+        "double.ansi-operand": "\"a${u0:-b$'c\\x24(«M» d)'} ${HOME:0:$'1\\x60«M»\\x60'}\"",
         "ansi": "$'a\\'; «D» \\\\'",
         "ansi.newline": "$'a\\n«D» \\x41 \\u00e9 \\047 \\\"'",
         "localized": '$"«dq»"',
