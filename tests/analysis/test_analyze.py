@@ -207,7 +207,7 @@ def test_a_shell_may_also_start_anew_in_each_call() -> None:
 
 def test_a_shell_that_stands_where_the_context_says_is_read_once() -> None:
     effects = facts_of("bash", RunState(cwd="/workspace"), command="rm a").effects
-    assert [as_json(effect)["path"] for effect in effects if isinstance(effect, FileDelete)] == ["/workspace/a"]
+    assert [effect.path for effect in effects if isinstance(effect, FileDelete)] == ["/workspace/a"]
 
 
 def test_a_tool_writes_through_a_link_that_an_earlier_call_made() -> None:
