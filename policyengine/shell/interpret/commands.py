@@ -55,12 +55,10 @@ def simple(machine: Machine, node: SimpleCommand) -> None:
     """Interpret a simple command, once for each combination of the values that its variables may have."""
     machine.step()
     outer, machine.seen = machine.seen, {}
-    mark, pending = len(machine.trail), len(machine.pipes)
+    mark = len(machine.trail)
     _once(machine, node)
     if machine.seen:
         _combinations(machine, node, mark)
-    while len(machine.pipes) > pending:  # `>(…)` runs whether or not something is written to it
-        machine.capture(machine.pipes.popitem()[1].body, Stream(None))
     machine.seen = outer
 
 

@@ -15,7 +15,7 @@ from policyengine.shell.interpret.joining import before, branches, join, loop, n
 from policyengine.shell.interpret.latent import evaluated, named
 from policyengine.shell.interpret.machine import MAX_PASSES, Definition, Machine, Target, Variable, common
 from policyengine.shell.interpret.redirects import redirected
-from policyengine.shell.interpret.streams import OUTER_INPUT, Sink
+from policyengine.shell.interpret.streams import OUTER_INPUT, Sink, Stream
 from policyengine.shell.interpret.words import expand_all, expand_body, expand_one
 from policyengine.shell.nodes import (
     AndOr,
@@ -59,7 +59,10 @@ def body(machine: Machine, statements: Sequence[Statement]) -> None:
 def statement(machine: Machine, node: Statement) -> None:
     """Interpret one statement."""
     machine.deeper()
+    pending = len(machine.pipes)
     _KINDS[type(node)](machine, node)
+    while len(machine.pipes) > pending:  # `>(…)` runs whether or not something is written to it
+        machine.capture(machine.pipes.popitem()[1].body, Stream(None))
     machine.depth -= 1
 
 
