@@ -66,7 +66,6 @@ FOREIGN: dict[str, tuple[str, ...]] = {  # everything that is not the standard l
     "re2": ("policies.ruleset", "config"),
     "opa_client": ("policies.opa.administration", "cli.opa"),  # an extra; no decision passes through it
     "requests": ("policies.opa.administration",),  # what that raises
-    "bashlex": ("cli.bench",),  # measured beside the parser where it is installed
 }
 
 MAX_LINES = 400

@@ -120,19 +120,8 @@ def _shell(options: argparse.Namespace) -> Work:
 
 
 def _parse(_: argparse.Namespace) -> Work:
-    """Reading alone; beside it bashlex, where it is installed."""
-    try:
-        import bashlex  # noqa: PLC0415  a comparator, never a dependency
-    except ImportError:
-        return _parsed, {}
-
-    def peer(request: Request) -> object:
-        try:
-            return bashlex.parse(_text(request))
-        except Exception:  # it rejects much of bash, and with many exceptions
-            return None
-
-    return _parsed, {"bashlex": peer}
+    """Reading alone (`python -m fuzz.speed` measures it beside other readers)."""
+    return _parsed, {}
 
 
 def _parsed(request: Request) -> object:
