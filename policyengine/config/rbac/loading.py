@@ -1,0 +1,193 @@
+"""From a model and lines to a policy: the index where the model compiles, pycasbin's Enforcer where not."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from policyengine.config.rbac.conf import Model, model_of
+from policyengine.config.rbac.installed import check_installed
+from policyengine.config.rbac.lines import Row, Source, checker_of
+from policyengine.config.rbac.matcher import shape_of
+from policyengine.errors import LoadError
+from policyengine.model import Outcome
+from policyengine.policies.rbac import (
+    DEPTH,
+    SOURCES,
+    Answers,
+    Combining,
+    Hierarchy,
+    Index,
+    Lines,
+    Links,
+    Match,
+    NotIndexable,
+    Rbac,
+    Shape,
+)
+from policyengine.policies.rbac import Source as Field
+from policyengine.records import NamedTuple, Record
+
+
+class Settings(Record):
+    """What a model and its lines do not say.
+
+    Attributes:
+        depth: names in a chain of roles, the subject included; pycasbin's own limit is 10.
+        id_prefix: what stands before a principal's id where policy lines name people; "" for plain ids, which
+            then share one namespace with roles.
+        domain: the attribute of a principal that names its domain.
+        default_role: what a missing role is replaced with when principals are built.
+    """
+
+    depth: int = DEPTH
+    id_prefix: str = "user:"
+    domain: str = "domain"
+    default_role: str = ""
+
+
+DEFAULTS = Settings()
+
+
+class Compiled(NamedTuple):
+    """Answers for one policy, and the names that are subjects in it. `indexed` says which machinery answers."""
+
+    answers: Answers
+    subjects: frozenset[str]
+    indexed: bool
+
+
+def rbac_of(model_text: str, model_file: str, source: Source, settings: Settings = DEFAULTS) -> Rbac:
+    """Make a policy of a model and lines.
+
+    Raises:
+        LoadError: model, lines or settings are refused.
+    """
+    model = model_of(model_text, model_file)
+    fields = tuple(_field(model, name) for name in model.request)
+    if Field.SUBJECT not in fields:
+        raise model.error("a request without a subject: it would give everybody the same", "r", "r = sub, …")
+    compiled = compiled_of(model, source, settings.depth, model.request[fields.index(Field.SUBJECT)])
+    if settings.default_role and settings.default_role not in compiled.subjects:
+        raise LoadError(
+            f"the default role `{settings.default_role}` is not in the policy",
+            file=source.file, field="default_role", expected=_few(compiled.subjects),
+        )  # fmt: skip
+    return Rbac(
+        Lines(
+            answers=compiled.answers,
+            fields=fields,
+            subjects=compiled.subjects,
+            otherwise=Outcome.ALLOW if model.combining is Combining.DENY_ONLY else Outcome.DENY,
+            digest=_digest(model_text, source.digest(), settings),
+            place=lambda number: f"{source.file}:{number}",
+            id_prefix=settings.id_prefix,
+            domain=settings.domain,
+            default_role=settings.default_role,
+        )
+    )
+
+
+def compiled_of(model: Model, source: Source, depth: int = DEPTH, subject: str = "") -> Compiled:
+    """Check lines and make them answer. `subject` names the request's field that holds the subject.
+
+    Raises:
+        LoadError: a line is refused, or the policy as a whole.
+    """
+    check_installed()
+    if depth < 1:
+        raise LoadError(f"a depth of roles of {depth}", field="depth", expected="1 or more")
+    shape = shape_of(model)
+    if shape is not None and _compares_subject(model, shape, subject):
+        try:
+            return _indexed(model, shape, source, depth, subject)
+        except NotIndexable:
+            pass  # a glob of another kind; pycasbin reads it
+    return _enforced(model, source, depth, subject)
+
+
+def _compares_subject(model: Model, shape: Shape, subject: str) -> bool:
+    """Whether the subject is looked up by name: then the index knows all subjects."""
+    return not subject or any(
+        model.request[term.request] == subject and term.match in (Match.ROLE, Match.EQUAL) for term in shape.terms
+    )
+
+
+def _indexed(model: Model, shape: Shape, source: Source, depth: int, subject: str) -> Compiled:
+    checker, links = checker_of(model, shape, source.file), _links(model)
+    roles: dict[str, Hierarchy] = {}
+    index = Index(shape, roles, model.request.index(subject) if subject else None)
+    counts = {"allow": 0, "deny": 0}
+    one: dict[str, str] = {}  # equal texts are kept once
+    for row in source:
+        checker.check(row)
+        number, kind, fields = row
+        fields = [one.setdefault(field, field) for field in fields]
+        if kind == "p":
+            index.add(fields, number)
+            counts["allow" if shape.effect is None else fields[shape.effect]] += 1
+        else:
+            _link(links[kind], fields)
+    _check_counts(model, source, counts)
+    roles |= {name: Hierarchy(found, depth) for name, found in links.items()}
+    return Compiled(index, index.subjects, True)
+
+
+def _enforced(model: Model, source: Source, depth: int, subject: str) -> Compiled:
+    from policyengine.config.rbac.enforcer import Enforced  # noqa: PLC0415  casbin, 200 ms
+
+    checker, counts = checker_of(model, None, source.file), {"allow": 0, "deny": 0}
+    rows: list[Row] = []
+    for row in source:
+        checker.check(row)
+        rows.append(row)
+        if row[1] == "p":
+            counts["allow" if model.effect is None else row[2][model.effect]] += 1
+    _check_counts(model, source, counts)
+    return Compiled(Enforced(model, rows, depth), _subjects(model, rows, subject), False)
+
+
+def _check_counts(model: Model, source: Source, counts: dict[str, int]) -> None:
+    if not sum(counts.values()):
+        raise LoadError(
+            "no policy lines", file=source.file, field="p", expected=f"lines `p, {', '.join(model.policy)}`"
+        )
+    if model.combining is Combining.DENY_ONLY and not counts["deny"]:
+        raise LoadError("an effect that only denies, and no line that does: everybody would be allowed everything",
+                        file=source.file, field="p", expected="a line that denies")  # fmt: skip
+
+
+def _links(model: Model) -> dict[str, Links]:
+    return {name: {} for name in model.roles}
+
+
+def _link(links: Links, fields: Sequence[str]) -> None:
+    below, role, *domain = fields
+    links.setdefault(domain[0] if domain else "", {}).setdefault(below, []).append(role)
+
+
+def _subjects(model: Model, rows: Sequence[Row], subject: str) -> frozenset[str]:
+    """Names in the column that is called like the request's subject (or is the first), and in lines of roles."""
+    column = model.policy.index(subject) if subject in model.policy else 0
+    named = {fields[column] for _, kind, fields in rows if kind == "p"}
+    return frozenset(named | {name for _, kind, fields in rows if kind == "g" for name in fields[:2]})
+
+
+def _field(model: Model, name: str) -> Field:
+    if name not in SOURCES:
+        raise model.error(f"a field `{name}` that nothing of a request goes into", "r", ", ".join(SOURCES))
+    return SOURCES[name]
+
+
+def _digest(model: str, lines: str, settings: Settings) -> str:
+    parts = (model, lines, str(settings.depth), settings.id_prefix, settings.domain, settings.default_role)
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "big") + data)
+    return digest.hexdigest()
+
+
+def _few(names: frozenset[str]) -> str:
+    shown = sorted(names)[:20]
+    return f"one of {', '.join(shown)}" + (" …" if len(names) > len(shown) else "")

@@ -1,0 +1,26 @@
+"""Who may use what: Casbin's models and policies, compiled to an index. `shape` lists what compiles.
+
+`config.rbac` loads; here are only values. One `Rbac` filters catalogues, decides calls and decides routes.
+"""
+
+from policyengine.policies.rbac.asking import SOURCES, Source
+from policyengine.policies.rbac.hierarchy import DEPTH, Hierarchy, Links
+from policyengine.policies.rbac.index import Index, NotIndexable
+from policyengine.policies.rbac.rbac import (
+    DISCOVERY,
+    INVOKE,
+    PERMISSIONS,
+    Answers,
+    Lines,
+    Rbac,
+    RoutePermissions,
+    filtered,
+    route_permissions,
+)
+from policyengine.policies.rbac.shape import Combining, Match, Shape, Term
+
+__all__ = [
+    "DEPTH", "DISCOVERY", "INVOKE", "PERMISSIONS", "SOURCES", "Answers", "Combining", "Hierarchy", "Index",
+    "Lines", "Links", "Match", "NotIndexable", "Rbac", "RoutePermissions", "Shape", "Source", "Term", "filtered",
+    "route_permissions",
+]  # fmt: skip

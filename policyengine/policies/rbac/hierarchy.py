@@ -1,0 +1,58 @@
+"""Roles above a name, per domain, as far up as the depth limit goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+DEPTH = 10  # pycasbin's own limit (`RoleManager(10)`): names in a chain, its first included, so nine links
+EVERYWHERE = "*"
+NOWHERE = ""  # the domain of a hierarchy without domains
+Links = dict[str, dict[str, list[str]]]  # domain → name → the roles directly above it
+
+
+class Hierarchy:
+    """Who is above whom. Names that no line mentions are never kept.
+
+    Names with the same roles directly above them share what lies further up, so that a million people with a few
+    hundred roles take a million references and a few hundred tuples.
+    """
+
+    __slots__ = ("_above", "names")
+
+    def __init__(self, links: Links, depth: int = DEPTH) -> None:
+        self._above: dict[str, Mapping[str, tuple[str, ...]]] = {
+            domain: _above(direct, depth) for domain, direct in links.items()
+        }
+        self.names = frozenset(
+            name for direct in links.values() for below, roles in direct.items() for name in (below, *roles)
+        )
+
+    def above(self, name: str, domain: str = NOWHERE) -> tuple[str, ...]:
+        """Give the roles that a name has in a domain, nearest first, without the name itself."""
+        known = self._above.get(domain)
+        return () if known is None else known.get(name, ())
+
+
+def _above(direct: Mapping[str, list[str]], depth: int) -> Mapping[str, tuple[str, ...]]:
+    shared: dict[tuple[str, ...], tuple[str, ...]] = {}
+    above = {}
+    for name, roles in direct.items():
+        first = tuple(dict.fromkeys(roles))
+        found = shared.get(first)
+        if found is None:
+            found = shared[first] = _reached(first, direct, depth - 1)
+        above[name] = found
+    return above
+
+
+def _reached(first: Iterable[str], direct: Mapping[str, list[str]], levels: int) -> tuple[str, ...]:
+    """Everything at most so many levels up, breadth first: the nearest way to a name counts."""
+    reached: dict[str, None] = {}
+    level = list(first)
+    for _ in range(levels):
+        fresh = [name for name in level if name not in reached]
+        if not fresh:
+            break
+        reached.update(dict.fromkeys(fresh))
+        level = [role for name in fresh for role in direct.get(name, ())]
+    return tuple(reached)
