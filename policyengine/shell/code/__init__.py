@@ -5,7 +5,21 @@ from __future__ import annotations
 from policyengine.shell.code.acts import ARGUMENT, Act, Kind
 from policyengine.shell.values import Value
 
-__all__ = ["ARGUMENT", "Act", "Kind", "read_code"]
+__all__ = ["ARGUMENT", "Act", "Kind", "awk_texts", "read_code", "sed_texts"]
+
+
+def sed_texts(text: str) -> list[str]:
+    """The lines that a sed script may print by itself."""
+    from policyengine.shell.code.filters import sed_texts as found  # noqa: PLC0415  as below
+
+    return found(text)
+
+
+def awk_texts(text: str) -> list[str]:
+    """The texts that an awk program may print by itself."""
+    from policyengine.shell.code.filters import awk_texts as found  # noqa: PLC0415  as below
+
+    return found(text)
 
 
 def read_code(language: str, text: str) -> list[Act]:

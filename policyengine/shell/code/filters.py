@@ -175,6 +175,29 @@ def _substitution(text: str, at: int, acts: list[Act]) -> int:
     return stop
 
 
+_INSERTED = lazily(r"(?:^|[\n;{}\d$/])[ \t]*[aic](?:\\\n?[ \t]*|[ \t]+)([^\n]+)")
+_REPLACED = lazily(r"s([^\w\s\\])(?:(?!\1)(?:[^\\\n]|\\.))*+\1((?:(?!\1)(?:[^\\\n]|\\.))*+)\1")
+
+
+def sed_texts(text: str) -> list[str]:
+    """What a script puts in place of what it reads, or between (GNU sed manual 3.3, 3.8)."""
+    if len(text) > MAX_CODE:
+        return []
+    texts = [found[2] for found in _REPLACED.finditer(text)] + [found[1] for found in _INSERTED.finditer(text)]
+    return [line for line in texts if " " in line]  # one word alone is hardly a command
+
+
+def awk_texts(text: str) -> list[str]:
+    """The literals that a program prints."""
+    if len(text) > MAX_CODE:
+        return []
+    texts = [unescaped(literal).text for found in _PRINTED.finditer(text) for literal in _LITERALS.findall(found[0])]
+    return [line for line in texts if " " in line]
+
+
+_PRINTED = lazily(r"\bprintf?\b[^;{}\n]{0,2000}")
+
+
 # ------------------------------------------------------------------------------------------------------------------ SQL
 _COMMENT = lazily(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 _DESTROYS = lazily(r"(?:DROP|TRUNCATE)\b", re.IGNORECASE)

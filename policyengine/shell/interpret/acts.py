@@ -139,10 +139,11 @@ def _write(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
         return
     path, unknown, glob = _place(machine, act.value)
     append = act.kind is Kind.APPEND
-    machine.effects.append(FileWrite(path, unknown, glob, append, act.value.taint, machine.where, span, origin))
+    taint = act.value.taint | (act.words[0].taint if act.words else CLEAN)
+    machine.effects.append(FileWrite(path, unknown, glob, append, taint, machine.where, span, origin))
     if not unknown:
-        text = act.words[0].text if act.words and act.words[0].exact else None
-        machine.write_file(path, Stream(text, act.value.taint), append=append)
+        text = act.words[0].template if act.words else None
+        machine.write_file(path, Stream(None if text == HOLE else text, taint), append=append)
 
 
 def _delete(machine: Machine, act: Act, span: Span | None, origin: str) -> None:

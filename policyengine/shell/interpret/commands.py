@@ -55,10 +55,12 @@ def simple(machine: Machine, node: SimpleCommand) -> None:
     """Interpret a simple command, once for each combination of the values that its variables may have."""
     machine.step()
     outer, machine.seen = machine.seen, {}
-    mark = len(machine.trail)
+    mark, pending = len(machine.trail), len(machine.pipes)
     _once(machine, node)
     if machine.seen:
         _combinations(machine, node, mark)
+    while len(machine.pipes) > pending:  # as in `statement`, which simple commands in lists do not pass through
+        machine.capture(machine.pipes.popitem()[1].body, Stream(None))
     machine.seen = outer
 
 

@@ -133,6 +133,24 @@ def _tee(arguments: list[Value], text: str) -> str | None:
     return text
 
 
+_EXCHANGED = lazily(r"s([^\w\s\\])([^\\.*\[\]^$+?(){}|\n]+?)\1([^\\&\n]*?)\1(g?)p?;?\Z")
+
+
+def _sed(arguments: list[Value], text: str) -> str | None:
+    """One substitution of a text that holds no pattern (`s/a/b/g`)."""
+    words = _texts(arguments) or []
+    scripts = [word for word in words if word not in ("-e", "-E", "-r", "-n", "-u", "-s")]
+    found = _EXCHANGED.match(scripts[0]) if scripts and not scripts[0].startswith("-") else None
+    if found is None or len(scripts) > 2:
+        return None
+    lines = [line.replace(found[2], found[3], -1 if found[4] else 1) for line in text.split("\n")]
+    return (
+        "\n".join(lines)
+        if "-n" not in words
+        else "".join([after + "\n" for before, after in zip(text.split("\n"), lines, strict=True) if before != after])
+    )
+
+
 COMPUTED: dict[str, Callable[[list[Value], str], str | None]] = {
     "base64": _base64,
     "base32": _base32,
@@ -144,6 +162,7 @@ COMPUTED: dict[str, Callable[[list[Value], str], str | None]] = {
     "zcat": _gunzip,
     "cat": _whole,
     "tee": _tee,
+    "sed": _sed,
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from policyengine.effects import HOLE, Taint, Taints
+from policyengine.shell.code import awk_texts, sed_texts
 from policyengine.shell.interpret.compute import COMPUTED
 from policyengine.shell.interpret.machine import Machine
 from policyengine.shell.interpret.redirects import file_stream, is_standard, place_of, stored
@@ -22,7 +23,13 @@ TAINTS: dict[str, Taints] = {
 }
 SOURCES = frozenset({"read", "move", "link", "source"})
 _COPYING = frozenset({"cp", "mv", "install", "ln", "dd", "rsync", "scp"})
-_PASSING = _COPYING | {"cat", "tee"}
+# What they print are lines of what they read: which, they say in ways that are not computed here.
+_CHOOSING = frozenset({
+    "head", "tail", "sort", "uniq", "grep", "egrep", "fgrep", "rg", "shuf", "sponge", "pv", "column", "nl", "strings",
+    "fmt", "fold", "iconv", "dos2unix", "cut", "look", "comm", "paste", "awk", "gawk", "mawk", "sed", "gsed", "perl",
+})  # fmt: skip
+_PRINTING = {"code:sed": sed_texts, "code:awk": awk_texts}
+_PASSING = _CHOOSING | _COPYING | {"cat", "tee"}
 _NETWORK = frozenset({"url", "host"})
 
 
@@ -45,10 +52,20 @@ def content_of(machine: Machine, name: str, arguments: Sequence[Value], reading:
     driven = any(stream.driven for stream in inputs)
     span = inputs[0].span if len(inputs) == 1 else None
     text = _text(name, arguments, inputs)
+    written = _written(reading)
+    if written and (text is None or HOLE in text):
+        text = "\n".join([HOLE, *written, text or HOLE])
     if text is None or HOLE not in text:
         return Stream(text, taint, path, peer, driven, span)
     known, _, rest = text.partition(HOLE)
     return Stream(None, taint, path, peer, driven, span, known, rest)
+
+
+def _written(reading: Reading) -> list[str]:
+    """Texts in the code of a filter that it may print."""
+    if not any(use.role in _PRINTING for use in reading.uses):
+        return []
+    return [line for use in reading.uses if use.role in _PRINTING for line in _PRINTING[use.role](use.value.text)]
 
 
 def _text(name: str, arguments: Sequence[Value], inputs: Sequence[Stream]) -> str | None:
@@ -59,7 +76,10 @@ def _text(name: str, arguments: Sequence[Value], inputs: Sequence[Stream]) -> st
         inputs = [stream._replace(text=stream.template or HOLE) for stream in inputs]
     computed = COMPUTED.get(name)
     whole = "".join([stream.text or "" for stream in inputs])
-    return computed(list(arguments), whole) if computed else whole if name in _COPYING else None
+    made = computed(list(arguments), whole) if computed is not None else None
+    if made is not None or (computed is not None and name not in _CHOOSING):
+        return made
+    return whole if name in _COPYING else f"{HOLE}\n{whole}" if name in _CHOOSING and whole else None
 
 
 def _inputs(machine: Machine, reading: Reading, cwd: Place) -> list[Stream]:

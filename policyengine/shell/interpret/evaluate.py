@@ -201,7 +201,7 @@ def run_file(machine: Machine, file: ScriptFile, versions: Sequence[WrittenFile]
             continue
         machine.effects.append(code.effect(machine, read=False))
         machine.emit(Stream(None, text.taint | _UNTRUSTED))
-        if text.text and language:
+        if (text.text or text.rest.strip()) and language:
             machine.process(lambda code=code: _interpreted(machine, code))  # type: ignore[misc]
     del machine.calling[file.path]
 

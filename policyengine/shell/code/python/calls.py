@@ -69,13 +69,36 @@ def _open(node: ast.Call, scope: Scope) -> list[Act]:
 
 
 def _write_opened(node: ast.Call, scope: Scope) -> list[Act]:
-    """`open(path, "w").write(text)`."""
+    """`open(path, "w").write(text)`, and `f.write(text)` for an `f` that was opened before."""
     assert isinstance(node.func, ast.Attribute)
-    owner = node.func.value
-    if not (isinstance(owner, ast.Call) and scope.name_of(owner.func) in ("open", "io.open") and node.args):
+    return _into(node.func.value, node.args[0], scope) if node.args else []
+
+
+def _into(file: ast.expr, text: ast.expr, scope: Scope) -> list[Act]:
+    """A text that goes into an open file: the first one takes the place of what was there, further ones are added."""
+    opened = scope.handles.get(file.id) if isinstance(file, ast.Name) else file
+    if not isinstance(opened, ast.Call):
         return []
-    words = (scope.text(node.args[0]),)
-    return [act._replace(words=words) for act in _open(owner, scope) if act.kind in (Kind.WRITE, Kind.APPEND)]
+    name = scope.name_of(opened.func) or ""
+    if name in ("open", "io.open", "codecs.open"):
+        acts = _open(opened, scope)
+    elif isinstance(opened.func, ast.Attribute) and opened.func.attr == "open":
+        acts = _path_open(opened, scope)
+    else:
+        return []
+    again = getattr(opened, "written", False)  # marked below: nodes are objects of this reading alone
+    opened.written = True  # type: ignore[attr-defined]
+    words = (scope.text(text),)
+    return [
+        act._replace(kind=Kind.APPEND if again else act.kind, words=words)
+        for act in acts if act.kind in (Kind.WRITE, Kind.APPEND)
+    ]  # fmt: skip
+
+
+def _print(node: ast.Call, scope: Scope) -> list[Act]:
+    """`print(text, file=f)`."""
+    file = next((keyword.value for keyword in node.keywords if keyword.arg == "file"), None)
+    return _into(file, node.args[0], scope) if file is not None and node.args else []
 
 
 def _kind_of(mode: Value) -> Kind:
@@ -288,6 +311,7 @@ CALLS: dict[str, Handler] = {
     "pty.spawn": _spawn,
     "os.posix_spawn": _execv,
     "open": _open,
+    "print": _print,
     "io.open": _open,
     "codecs.open": _open,
     "gzip.open": _open,
@@ -386,6 +410,7 @@ METHODS: dict[str, Handler] = {
     "read_text": _path_method(Kind.READ),
     "read_bytes": _path_method(Kind.READ),
     "write": _write_opened,
+    "writelines": _write_opened,
     "touch": _path_method(Kind.WRITE),
     "mkdir": _path_method(Kind.WRITE),
     "chmod": _chmod_method,

@@ -38,6 +38,7 @@ _SAME = frozenset(
 )  # fmt: skip
 _SAME_METHODS = frozenset({"decode", "encode", "strip", "expanduser", "resolve", "absolute", "read", "text", "content"})
 _ALIASED = frozenset({"eval", "exec", "open", "compile", "__import__", "getattr"})
+_OPENING = frozenset({"open", "io.open", "codecs.open", "os.fdopen"})
 MAX_SCANNED = 300  # nodes of an expression that are looked at for where its value comes from
 _FETCHING = (
     "urllib.request.urlopen",
@@ -52,13 +53,14 @@ _FETCHING = (
 class Scope:
     """Imports, constant variables, and whether a descriptor was made a standard stream."""
 
-    __slots__ = ("constants", "duplicated", "lists", "names", "objects")
+    __slots__ = ("constants", "duplicated", "handles", "lists", "names", "objects")
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}  # local name → dotted name that was imported
         self.constants: dict[str, Value] = {}
         self.lists: dict[str, tuple[Value, ...] | None] = {}
         self.objects: dict[str, str] = {}  # variable → class or function whose result it holds
+        self.handles: dict[str, ast.Call] = {}  # variable → the call that opened the file
         self.duplicated = False
 
     # -------------------------------------------------------------------------------------------------------- learning
@@ -120,8 +122,11 @@ class Scope:
         self.constants[name] = self.text(value)
         self.lists[name] = self.words(value)
         dotted = self.name_of(value.func) if isinstance(value, ast.Call) else None
+        self.handles.pop(name, None)
         if dotted is not None:
             self.objects[name] = dotted
+            if dotted in _OPENING or dotted.startswith("pathlib."):
+                self.handles[name] = value  # type: ignore[assignment]  # a call, as it has a function's name
             if dotted in ("__import__", "importlib.import_module") and value.args:  # type: ignore[attr-defined]
                 module = self.text(value.args[0])  # type: ignore[attr-defined]
                 if module.exact:
