@@ -49,20 +49,21 @@ _COMPARING = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})  # what stand
 
 def body(machine: Machine, statements: Sequence[Statement]) -> None:
     """Interpret statements in order, in the current shell."""
+    pipes = machine.pipes
     for node in statements:
+        pending = len(pipes)
         if type(node) is SimpleCommand:
             simple(machine, node)
         else:
             statement(machine, node)
+        while len(pipes) > pending:  # `>(…)` runs whether or not something is written to it
+            machine.capture(pipes.popitem()[1].body, Stream(None))
 
 
 def statement(machine: Machine, node: Statement) -> None:
     """Interpret one statement."""
     machine.deeper()
-    pending = len(machine.pipes)
     _KINDS[type(node)](machine, node)
-    while len(machine.pipes) > pending:  # `>(…)` runs whether or not something is written to it
-        machine.capture(machine.pipes.popitem()[1].body, Stream(None))
     machine.depth -= 1
 
 
