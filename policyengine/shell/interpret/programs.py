@@ -63,6 +63,8 @@ def _print(invocation: Invocation) -> None:
     stream = invocation.content
     if output == "arguments":
         machine.emit(_arguments(invocation.reading.operands))
+    elif output == "settings":
+        machine.emit(Stream(":\n"))  # as good as what it prints: evaluated, it sets variables and functions
     elif output == "listing":
         if invocation.connected:
             machine.emit(Stream(None, stream.taint, "", invocation.peer, stream.driven))
