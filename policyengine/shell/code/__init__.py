@@ -5,7 +5,14 @@ from __future__ import annotations
 from policyengine.shell.code.acts import ARGUMENT, Act, Kind
 from policyengine.shell.values import Value
 
-__all__ = ["ARGUMENT", "Act", "Kind", "awk_texts", "read_code", "sed_texts"]
+__all__ = ["ARGUMENT", "Act", "Kind", "awk_texts", "is_filled_in", "read_code", "sed_texts"]
+
+
+def is_filled_in(template: str) -> bool:
+    """Whether Python code only looks, and holds values of the command in nothing but texts."""
+    from policyengine.shell.code.python import is_filled_in as found  # noqa: PLC0415  as below
+
+    return found(template)
 
 
 def sed_texts(text: str) -> list[str]:

@@ -264,6 +264,14 @@ def _action(statement: str) -> str:
     return "write" if _WRITES.match(statement) else ""
 
 
+_LOADED = lazily(r"\bload(?:_str|_xml|_props|_base64)?\s*\(\s*\"([^\"\n]+)\"")
+
+
+def read_yq(text: str) -> list[Act]:
+    """Yq's operators that read files beside its input (mikefarah.gitbook.io/yq, Load)."""
+    return [Act(Kind.READ, Value(found[1]), start=found.start(), end=found.end()) for found in _LOADED.finditer(text)]
+
+
 def read_nothing(text: str) -> list[Act]:
     """Languages that only look at their input (jq)."""
     del text

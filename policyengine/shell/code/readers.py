@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from policyengine.shell.code.acts import Act
-from policyengine.shell.code.filters import read_awk, read_nothing, read_sed, read_sql
+from policyengine.shell.code.filters import read_awk, read_nothing, read_sed, read_sql, read_yq
 from policyengine.shell.code.languages import READERS
 from policyengine.shell.code.makefiles import read_make
 
@@ -33,6 +33,6 @@ ALL: dict[str, Callable[[str], list[Act]]] = {
     "sql": read_sql,
     "make": read_make,
     "jq": read_nothing,
-    "yq": read_nothing,
+    "yq": read_yq,
     **READERS,
 }

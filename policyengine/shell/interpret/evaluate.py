@@ -21,7 +21,7 @@ from policyengine.effects import (
 )
 from policyengine.patterns import lazily
 from policyengine.records import NamedTuple
-from policyengine.shell.code import read_code
+from policyengine.shell.code import is_filled_in, read_code
 from policyengine.shell.interpret.acts import carried, perform
 from policyengine.shell.interpret.machine import Limit, Machine
 from policyengine.shell.interpret.streams import OUTER_INPUT, Stream
@@ -49,6 +49,7 @@ _DECODES = lazily(
 )
 _PRINTED: Taints = frozenset({Taint.GENERATED})
 _NOT_KNOWN = "the code that runs is not fully known"
+_PLAIN: Taints = frozenset({Taint.WORKSPACE})
 _UNTRUSTED: Taints = frozenset({Taint.INPUT})
 
 
@@ -96,7 +97,7 @@ def _filter(machine: Machine, code: Code) -> None:
 def _run(machine: Machine, code: Code) -> bool:
     """Interpret the text; whether all of it was understood."""
     text = code.text
-    if not text.exact:
+    if not text.exact and not (code.language == "python" and text.taint <= _PLAIN and is_filled_in(text.template)):
         machine.opaque(Cause.VALUE, _NOT_KNOWN, text.span, code.origin)
     return _interpreted(machine, code)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from policyengine.effects import Connect, Taint, Transfer
+from policyengine.patterns import lazily
 from policyengine.shell.interpret.content import stream_of
 from policyengine.shell.interpret.files import into, is_dash, read
 from policyengine.shell.interpret.invocation import Invocation
@@ -60,6 +61,18 @@ def host(invocation: Invocation, use: Use) -> None:
         given = invocation.given("port")
         port = given.text if given is not None else ""
     _connect(invocation, use, host, port)
+
+
+def instead(invocation: Invocation, use: Use) -> None:
+    """`curl --resolve HOST:PORT:ADDRESS,…` and `--connect-to HOST:PORT:HOST:PORT`: who is asked in a host's place."""
+    parts = _COLON.split(use.value.text)
+    port = parts[3] if len(parts) > 3 else parts[1] if len(parts) > 1 else ""
+    for address in parts[2].split(",") if len(parts) > 2 else ():
+        if address.strip("[]"):
+            _connect(invocation, use, address.strip("[]+"), port)
+
+
+_COLON = lazily(r":(?![^\[]*\])")  # not those of an address in brackets
 
 
 def listen(invocation: Invocation, use: Use) -> None:

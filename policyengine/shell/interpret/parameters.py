@@ -146,7 +146,7 @@ _SPECIAL: dict[str, Callable[[Machine], tuple[Value, ...]]] = {
     "#": _count,
     "?": lambda _: (UNKNOWN,),
     "$": lambda _: (UNKNOWN,),
-    "!": lambda _: (UNKNOWN,),
+    "!": lambda _: (Value("$!"),),  # a job of this very shell, whatever its number is
     "-": lambda _: (UNKNOWN,),
     "_": lambda _: (UNKNOWN,),
     "0": lambda machine: (machine.cells.get("/0", Value("bash")),),

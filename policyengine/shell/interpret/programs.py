@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence, Set
 
-from policyengine.effects import CLEAN, Span, Taint, Taints, Where
+from policyengine.effects import CLEAN, HOLE, Span, Taint, Taints, Where
 from policyengine.patterns import lazily
 from policyengine.shell.interpret.arrivals import ARRIVING, arrived
 from policyengine.shell.interpret.compute import printed
 from policyengine.shell.interpret.drafts import effect_of
 from policyengine.shell.interpret.evaluate import evaluate_input, shell_text
+from policyengine.shell.interpret.files import chdir
 from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.machine import Machine, Variable
 from policyengine.shell.interpret.projects import PROJECTS, run_project
 from policyengine.shell.interpret.roles import ROLES, language_role
 from policyengine.shell.interpret.streams import OUTER_INPUT, Stream
 from policyengine.shell.programs import Program, Tail, Use, filled, read_arguments
-from policyengine.shell.values import UNKNOWN, Value
+from policyengine.shell.values import UNKNOWN, Value, from_template
 
 MAX_REPEATS = 16  # commands that one xargs or find is expanded into; beyond, one with an unknown argument
 _CODE = ("script:", "code:", "shell", "module", "make")
@@ -30,8 +31,8 @@ def run_program(machine: Machine, program: Program, name: str, arguments: Sequen
         machine.opaque(cause, detail, where or span, name)
     invocation = Invocation(machine, name, reading, arguments, span)
     before = len(machine.effects)
-    for draft in reading.drafts:
-        machine.effects.append(effect_of(invocation, draft))
+    if reading.drafts:
+        _stated(invocation)
     for use in reading.uses:
         handler = ROLES.get(use.role)
         if handler is not None:
@@ -49,6 +50,17 @@ def run_program(machine: Machine, program: Program, name: str, arguments: Sequen
         _tail(invocation, tail)
     if machine.out is not None:
         _print(invocation)
+
+
+def _stated(invocation: Invocation) -> None:
+    """The effects of templates: in the directory that the program changes to."""
+    cwd = invocation.cwd
+    for use in invocation.reading.uses:
+        if use.role == "chdir":
+            chdir(invocation, use)
+    for draft in invocation.reading.drafts:
+        invocation.machine.effects.append(effect_of(invocation, draft))
+    invocation.cwd = cwd
 
 
 # --------------------------------------------------------------------------------------------------------------- output
@@ -69,11 +81,21 @@ def _print(invocation: Invocation) -> None:
         if invocation.connected:
             machine.emit(Stream(None, stream.taint, "", invocation.peer, stream.driven))
         elif not invocation.reading.tails:
-            machine.emit(Stream(None, stream.taint & _LEADING))
+            machine.emit(_listed(invocation, stream.taint & _LEADING))
     else:
         machine.emit(stream._replace(peer=invocation.peer or stream.peer))
 
 
+def _listed(invocation: Invocation, taint: Taints) -> Stream:
+    """Names: of files below some directory, where the program prints such, else of anything."""
+    if invocation.origin not in _WALKING:
+        return Stream(None, taint)
+    names = [value.text if value.glob else value.text + HOLE for value in _below(invocation)]
+    known, _, rest = "\n".join([*names, ""]).partition(HOLE)
+    return Stream(None, taint, prefix=known, rest=rest)
+
+
+_WALKING = frozenset({"find", "gfind", "fd", "fdfind"})
 _LEADING: Taints = frozenset({Taint.FETCHED, Taint.DECODED})
 
 
@@ -125,12 +147,26 @@ _INPUTS: dict[str, Callable[[Invocation], None]] = {
 
 def _items(stdin: Stream, flags: Set[str] = frozenset()) -> list[Value]:
     """What standard input lists: words as xargs reads them, or with its `-0` and `-d` whole pieces (xargs(1))."""
+    if stdin.text is None and stdin.prefix and "items-other" not in flags:
+        lines = _LINES(stdin.template or "")
+        if "**/" in lines[0] and lines[-1] == HOLE:  # a walk gives no others than those that its patterns name
+            lines = lines[:-1]
+        return [_named(line, stdin) for line in lines[: MAX_REPEATS * 4]]
     if stdin.text is None or "items-other" in flags:
         return [Value("", exact=False, many=True, taint=stdin.taint, span=stdin.span)]
     words = _pieces(stdin.text, flags)
     if len(words) > MAX_REPEATS * 4:
         return [Value("", exact=False, many=True, taint=stdin.taint, span=stdin.span)]
     return [Value(word, taint=stdin.taint, span=stdin.span) for word in words]
+
+
+_LINES = re.compile(r"[^\n\0]+").findall
+
+
+def _named(line: str, stdin: Stream) -> Value:
+    """One or more of the names that a line with holes stands for; stars in it stand for names that there are."""
+    value = from_template(line.strip(), stdin.taint, stdin.span)
+    return value._replace(many=not value.exact, glob="**/" in line)
 
 
 def _pieces(text: str, flags: Set[str]) -> list[str]:

@@ -138,6 +138,7 @@ ROLES: dict[str, Callable[[Invocation, Use], None]] = {
     "target": network.target,
     "url": network.url,
     "host": network.host,
+    "instead": network.instead,
     "port": _no_effect,
     "listen": network.listen,
     "upload": network.upload,

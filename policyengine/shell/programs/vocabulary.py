@@ -5,7 +5,7 @@ from __future__ import annotations
 EFFECTLESS_ROLES = frozenset({"data", "pattern", "number", "format", "name"})  # not even reported
 WRITING_ROLES = frozenset({"write", "append", "edit", "delete", "move", "into"})
 PATH_ROLES = WRITING_ROLES | {"read", "stat", "link", "execute", "chdir"}
-HOST_ROLES = frozenset({"source", "target", "url", "host", "port", "listen", "upload", "upload-data"})
+HOST_ROLES = frozenset({"source", "target", "url", "host", "port", "listen", "upload", "upload-data", "instead"})
 ATTRIBUTE_ROLES = frozenset(f"attr-{name}" for name in ("mode", "owner", "acl", "flags", "time", "label", "value"))
 CODE_ROLES = frozenset({"command", "module", "shell", "bang-shell", "hole"})
 NAME_ROLES = frozenset({"assign", "env-name", "object", "user", "package", "peer"})

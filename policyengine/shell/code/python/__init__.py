@@ -37,6 +37,20 @@ def read_python(text: str) -> list[Act]:
     return _Reader(text, exact=readable == text).read(tree)
 
 
+def is_filled_in(template: str) -> bool:
+    """Whether every hole of the code lies in a text, and nothing that the code does depends on it or matters."""
+    if len(template) > MAX_CODE or _nesting(template) > MAX_OPEN or "\\" in template:
+        return False
+    try:
+        tree = ast.parse(template.replace(HOLE, LETTER))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    inside = sum(text.count(LETTER) for text in texts)
+    return inside == template.count(HOLE) and all(act.kind in _LOOKING for act in read_python(template))
+
+
+_LOOKING = frozenset({Kind.READ, Kind.MODULE})
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPABLE = frozenset("\n\r\\'\"abfnrtv01234567xNuU")
 
