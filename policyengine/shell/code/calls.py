@@ -31,6 +31,11 @@ _HOME = lazily(
     r"\s*(?:Dir\.home\b(?:\(\))?|(?:os|require\(['\"](?:node:)?os['\"]\))\.homedir\(\)|process\.env\.HOME\b|ENV\[['\"]HOME['\"]\]"
     r"|\$ENV\{['\"]?HOME['\"]?\}|(?:os\.)?[gG]etenv\(['\"]HOME['\"]\)|File\.expand_path\(['\"]~['\"]\))"
 )
+_DECODER = lazily(  # what makes text of text that nobody can read
+    r"\batob\b|base64|fromCharCode|\bunescape\(|hex2bin|gz(?:inflate|uncompress|decode)|str_rot13|\b(?:un)?pack\b|decode64"
+    r"|convert_uudecode|['\"]hex['\"]"
+)
+_DECODED = Value("", exact=False, taint=frozenset({Taint.DECODED}))
 _COMMA = lazily(r"\s*(?:,|=>)")
 
 
@@ -52,6 +57,7 @@ class Language(NamedTuple):
     interpolating: str = '"`'  # the quotes within which variables are replaced
     interpolated: str = r"[$@]\{?\w|\$\{|#\{"  # how a variable looks there
     environment: str = ""  # how the environment as a whole looks
+    name: str = ""  # as in `code:LANG`, where decoders are known
 
 
 def reader(language: Language) -> Callable[[str], list[Act]]:
@@ -77,6 +83,8 @@ def reader(language: Language) -> Callable[[str], list[Act]]:
             known = max([known, *(act.end for act in made if act.kind is Kind.SHELL and act.value.exact)])
             if len(acts) > MAX_ACTS:
                 break
+        if language.name and any(act.kind is Kind.OPAQUE for act in acts) and _DECODER.search(text):
+            acts.append(Act(Kind.CODE, _DECODED, (language.name,)))
         return _secret(acts) if language.environment and re.search(language.environment, text) else acts
 
     return read

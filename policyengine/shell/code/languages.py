@@ -47,6 +47,7 @@ PERL = Language(
     backticks=True,
     plain="'",
     environment=r"%ENV\b",
+    name="perl",
 )
 
 RUBY = Language(
@@ -71,6 +72,7 @@ RUBY = Language(
     plain="'",
     interpolated=r"#[{$@]",
     environment=r"\bENV(?:\.(?:to_|inspect|map|each|sort|select|values)|\b(?![\[.]))",
+    name="ruby",
 )
 
 _CLIENTS = r"(?:axios|got|ky|superagent|needle|request)"
@@ -98,6 +100,7 @@ JAVASCRIPT = Language(
     interpolating="`",
     interpolated=r"\$\{",
     environment=r"\bprocess\.env\b(?!\s*(?:\.\w|\[|\?\.))",
+    name="node",
 )
 
 PHP = Language(
@@ -119,6 +122,7 @@ PHP = Language(
         r"(?<![\w$>])(?:eval|assert|create_function)\s*\(": _DYNAMIC,
     },
     plain="'",
+    name="php",
 )
 
 LUA = Language(
