@@ -144,7 +144,7 @@ def _fault(value: Frozen, role: str) -> str:
         return "is not a string"
     if "\0" in value:
         return "contains a NUL character"
-    if _SURROGATE(value):
+    if not value.isascii() and _SURROGATE(value):
         return "contains a lone surrogate"
     return "is empty" if role in ("shell", "code") and not value.strip() else ""
 

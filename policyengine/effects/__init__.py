@@ -52,6 +52,7 @@ __all__ = [
     "FATAL_CAUSES",
     "HOLE",
     "KINDS",
+    "NOTHING_LEFT",
     "Cause",
     "Cloud",
     "Connect",
@@ -185,6 +186,9 @@ class Left(NamedTuple):
     exports: Mapping[str, str] = {}
     functions: Mapping[str, str] = {}
     aliases: Mapping[str, str] = {}
+
+
+NOTHING_LEFT = Left()
 
 
 class Facts(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any
 
-from policyengine.effects import Left, Taints, WrittenFile
+from policyengine.effects import NOTHING_LEFT, Left, Taints, WrittenFile
 from policyengine.records import Record
 
 MAX_WRITTEN = 1024  # paths whose provenance is kept
@@ -76,15 +76,12 @@ class RunState(Record):
     def left(self) -> Left:
         """Give what earlier calls left beside files."""
         if not (self.trees or self.links or self.exports or self.functions or self.aliases):
-            return _NOTHING_LEFT
+            return NOTHING_LEFT
         return Left(self.trees, self.links, self.exports, self.functions, self.aliases)
 
     def files(self) -> Mapping[str, WrittenFile]:
         """Give what `written_at` says of every path as a mapping, for readers that know nothing of runs."""
         return self.written if self.forgotten is None else _AnyFile(self)
-
-
-_NOTHING_LEFT = Left()
 
 
 class _AnyFile(Mapping[str, WrittenFile]):

@@ -95,9 +95,13 @@ class Index:
             if rules:
                 found += [rule for rule in rules if _holds(rule, effect, sight)]
         for position, buckets in self._taints.items():
-            found += _of_several(effect[position], buckets, effect, sight)  # type: ignore[arg-type]  # a set of taints
+            taints = effect[position]
+            if taints:
+                found += _of_several(taints, buckets, effect, sight)  # type: ignore[arg-type]  # a set of taints
         for zones, buckets in self._zones.values():
-            found += _of_several(zones(effect, sight), buckets, effect, sight)
+            names = zones(effect, sight)
+            if names:
+                found += _of_several(names, buckets, effect, sight)
         return found
 
     def _insert(self, plain: Plain) -> None:
@@ -150,7 +154,7 @@ def _of_several(values: frozenset[str], buckets: Buckets, effect: Effect, sight:
     found: list[Rule] = []
     for value in values:
         for rule in buckets.get(value, ()):
-            if rule not in found and _holds(rule, effect, sight):
+            if _holds(rule, effect, sight) and rule not in found:
                 found.append(rule)
     return found
 

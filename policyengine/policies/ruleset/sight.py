@@ -103,12 +103,13 @@ NOWHERE = Places(NONE, NONE, set(), Walked(set(), []))
 class Sight:
     """One call as rules see it. Zones of a path are looked up once for each call."""
 
-    __slots__ = ("_context", "_found", "_hosts", "_known", "_zones", "effects")
+    __slots__ = ("_around", "_context", "_found", "_hosts", "_known", "_zones", "effects")
 
     def __init__(self, zones: Callable[[], Zones], context: Context, effects: Sequence[Effect]) -> None:
         self.effects = effects
         self._zones = zones
         self._context = context
+        self._around: Surroundings | None = None
         self._known: dict[tuple[str, bool, bool], Places] = {}
         self._hosts: dict[str, Names] = {}
         self._found: dict[Callable[[Sight], list[Effect]], list[Effect]] = {}
@@ -152,7 +153,9 @@ class Sight:
         if path[:1] != "/":
             return NOWHERE
         context, folds = self._context, self._context.platform == "darwin"
-        around = surroundings(context.home, context.cwd, context.workspace, folds)
+        around = self._around
+        if around is None:
+            around = self._around = surroundings(context.home, context.cwd, context.workspace, folds)
         tree = self._zones().tree(folds)
         if folds:
             path = path.lower()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from policyengine.effects import (
     CLEAN,
+    NOTHING_LEFT,
     Cause,
     EvaluateCode,
     Execute,
@@ -24,7 +25,7 @@ from policyengine.shell.interpret.endings import revived
 from policyengine.shell.interpret.evaluate import ScriptFile, driven, run_file, shell_text
 from policyengine.shell.interpret.globs import computable, matches
 from policyengine.shell.interpret.joining import branches
-from policyengine.shell.interpret.machine import MAX_CHOICES, NOTHING_LEFT, Definition, Machine
+from policyengine.shell.interpret.machine import MAX_CHOICES, Definition, Machine
 from policyengine.shell.interpret.parameters import UNKNOWN_NAME
 from policyengine.shell.interpret.programs import run_program
 from policyengine.shell.interpret.redirects import permanent, place_of, redirected

@@ -40,25 +40,33 @@ def _arrives(use: Use) -> bool:
 def content_of(machine: Machine, name: str, arguments: Sequence[Value], reading: Reading, cwd: Place) -> Stream:
     """The stream that a call prints or writes."""
     inputs = _inputs(machine, reading, cwd)
-    taint = frozenset().union(*[stream.taint for stream in inputs])
+    one = inputs[0] if len(inputs) == 1 else _joined(inputs)
+    taint = one.taint
     if reading.output in TAINTS:
         taint = TAINTS[reading.output] if reading.output != "decoded" else taint | TAINTS["decoded"]
     if reading.output not in ("generated", "secret") and any(_arrives(use) for use in reading.uses):
         taint |= TAINTS["fetched"]
     if name == "rev" or (name == "tr" and sum(len(value.text) > 2 for value in arguments) > 1):
         taint |= TAINTS["decoded"]  # letters exchanged for others
-    path = next((stream.path for stream in inputs if stream.path), "")
-    peer = next((stream.peer for stream in inputs if stream.peer), None)
-    driven = any(stream.driven for stream in inputs)
-    span = inputs[0].span if len(inputs) == 1 else None
     text = _text(name, arguments, inputs)
     written = _written(reading)
     if written and (text is None or HOLE in text):
         text = "\n".join([HOLE, *written, text or HOLE])
     if text is None or HOLE not in text:
-        return Stream(text, taint, path, peer, driven, span)
+        return Stream(text, taint, one.path, one.peer, one.driven, one.span)
     known, _, rest = text.partition(HOLE)
-    return Stream(None, taint, path, peer, driven, span, known, rest)
+    return Stream(None, taint, one.path, one.peer, one.driven, one.span, known, rest)
+
+
+def _joined(inputs: Sequence[Stream]) -> Stream:
+    """What is known of several inputs together, their texts aside."""
+    return Stream(
+        None,
+        frozenset().union(*[stream.taint for stream in inputs]),
+        next((stream.path for stream in inputs if stream.path), ""),
+        next((stream.peer for stream in inputs if stream.peer), None),
+        any(stream.driven for stream in inputs),
+    )
 
 
 def _written(reading: Reading) -> list[str]:
@@ -70,7 +78,7 @@ def _written(reading: Reading) -> list[str]:
 
 def _text(name: str, arguments: Sequence[Value], inputs: Sequence[Stream]) -> str | None:
     """What is printed, with holes where programs that hand on what they read read them."""
-    if any(stream.text is None for stream in inputs):
+    if None in [stream.text for stream in inputs]:
         if name not in _PASSING or not any(stream.template for stream in inputs):
             return None
         inputs = [stream._replace(text=stream.template or HOLE) for stream in inputs]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from policyengine.effects import Cause, Effect, Left, Opaque, Span, Taints, Where, WrittenFile
+from policyengine.effects import NOTHING_LEFT, Cause, Effect, Left, Opaque, Span, Taints, Where, WrittenFile
 from policyengine.records import NamedTuple
 from policyengine.shell.interpret.streams import MAX_TEXT, OUTER_INPUT, Sink, Stream
 from policyengine.shell.interpret.trees import arrived_at
@@ -28,9 +28,6 @@ MAX_PASSES = 200  # loop bodies interpreted more than once, over the whole call
 MAX_CHOICES, MAX_VERSIONS = 4, 16  # alternatives kept of one variable, and of one file's text
 
 Answer = TypeVar("Answer")
-
-
-NOTHING_LEFT = Left()
 
 
 class Situation(NamedTuple):
