@@ -64,7 +64,7 @@ MAY_CALL = {"records": "exec"}  # constructors, of field names; `dataclasses` wo
 FOREIGN: dict[str, tuple[str, ...]] = {  # everything that is not the standard library, and who may import it
     "pydantic": ("config",),
     "yaml": ("config",),
-    "re2": ("policies.ruleset", "config"),
+    "re2": ("policies.ruleset", "policies.guardrails", "config"),
     "casbin": ("config.rbac.enforcer", "cli.rbac_bench"),  # for a model that cannot be indexed; measured beside ours
     "opa_client": ("policies.opa.administration", "cli.opa"),  # an extra; no decision passes through it
     "requests": ("policies.opa.administration",),  # what that raises

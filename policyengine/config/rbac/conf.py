@@ -71,6 +71,7 @@ def model_of(text: str, file: str) -> Model:
     for section, key in SECTIONS.items():
         if key not in found and key != "g":
             raise LoadError(f"no `{key}`", file=file, field=section, expected=f"[{section}] with `{key} = …`")
+    _check_numbers([key for key in found if key[0] == "g"], found, file)
     lines = {key: definition.line for key, definition in found.items()}
     effect = _bare(found["e"].value)
     known = {combining.value: combining for combining in Combining} | dict.fromkeys(PRIORITIES, Combining.OTHER)
@@ -122,6 +123,15 @@ def _check_key(section: str, key: str, line: int, file: str) -> None:
     if letter not in (key, "g"):
         raise LoadError("a further definition, which no decision would ask", file=file, line=line, field=key,
                         expected=f"`{letter}` alone, and other models in files of their own")  # fmt: skip
+
+
+def _check_numbers(keys: list[str], found: dict[str, _Definition], file: str) -> None:
+    """Refuse a hierarchy that pycasbin would not find: it counts up from `g` and stops at the first that is missing."""
+    expected = ["g", *(f"g{number}" for number in range(2, len(keys) + 1))][: len(keys)]
+    for key in keys:
+        if key not in expected:
+            raise LoadError("a role definition that Casbin does not find", file=file, line=found[key].line, field=key,
+                            expected=", ".join(expected))  # fmt: skip
 
 
 def _fields(definition: _Definition, key: str, file: str) -> tuple[str, ...]:

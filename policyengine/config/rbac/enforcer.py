@@ -7,7 +7,7 @@ policy: an Enforcer keeps its functions in a place that all its calls share.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import casbin
@@ -28,13 +28,17 @@ class Enforced:
         model: how they are asked.
         rows: the lines, checked.
         depth: names in a chain of roles, as in `Hierarchy`.
+        pick: takes the fields of a request out of what is asked.
 
     Raises:
         LoadError: pycasbin refuses the model or the lines.
     """
 
-    def __init__(self, model: Model, rows: Sequence[Row], depth: int) -> None:
+    def __init__(
+        self, model: Model, rows: Sequence[Row], depth: int, pick: Callable[[Sequence[str]], Sequence[str]]
+    ) -> None:
         self._lock = threading.Lock()
+        self._pick = pick
         self._numbers = {tuple(fields): number for number, kind, fields in reversed(rows) if kind == "p"}
         self._effect = model.effect
         self._denials_count = model.combining is not Combining.ALLOW_OVERRIDE
@@ -53,8 +57,9 @@ class Enforced:
             ) from error
         self._enforcer = enforcer
 
-    def decide(self, values: Sequence[str]) -> int:
+    def decide(self, parts: Sequence[str]) -> int:
         """Give the number of the line that answers, as `Index.decide` does. What pycasbin raises is raised."""
+        values = self._pick(parts)
         with self._lock:
             allowed, line = self._enforcer.enforce_ex(*values)
         number = self._numbers.get(tuple(line), 1)

@@ -15,15 +15,16 @@ from policyengine.policies.rbac import (
     DEPTH,
     SOURCES,
     Answers,
+    Builder,
     Combining,
     Hierarchy,
-    Index,
     Lines,
     Links,
     Match,
     NotIndexable,
     Rbac,
     Shape,
+    picker,
 )
 from policyengine.policies.rbac import Source as Field
 from policyengine.records import NamedTuple, Record
@@ -67,7 +68,9 @@ def rbac_of(model_text: str, model_file: str, source: Source, settings: Settings
     fields = tuple(_field(model, name) for name in model.request)
     if Field.SUBJECT not in fields:
         raise model.error("a request without a subject: it would give everybody the same", "r", "r = sub, …")
-    compiled = compiled_of(model, source, settings.depth, model.request[fields.index(Field.SUBJECT)])
+    if len(set(fields)) < len(fields):
+        raise model.error("two fields that the same of a request goes into", "r", "each once")
+    compiled = compiled_of(model, source, settings.depth, fields)
     if settings.default_role and settings.default_role not in compiled.subjects:
         raise LoadError(
             f"the default role `{settings.default_role}` is not in the policy",
@@ -76,7 +79,7 @@ def rbac_of(model_text: str, model_file: str, source: Source, settings: Settings
     return Rbac(
         Lines(
             answers=compiled.answers,
-            fields=fields,
+            has_object=Field.OBJECT in fields,
             subjects=compiled.subjects,
             otherwise=Outcome.ALLOW if model.combining is Combining.DENY_ONLY else Outcome.DENY,
             digest=_digest(model_text, source.digest(), settings),
@@ -88,8 +91,15 @@ def rbac_of(model_text: str, model_file: str, source: Source, settings: Settings
     )
 
 
-def compiled_of(model: Model, source: Source, depth: int = DEPTH, subject: str = "") -> Compiled:
-    """Check lines and make them answer. `subject` names the request's field that holds the subject.
+def compiled_of(model: Model, source: Source, depth: int = DEPTH, fields: Sequence[Field] = ()) -> Compiled:
+    """Check lines and make them answer.
+
+    Args:
+        model: how they are asked.
+        source: where they come from.
+        depth: names in a chain of roles.
+        fields: what goes into the fields of a request; then `decide` takes what `Field` numbers, and otherwise the
+            fields themselves.
 
     Raises:
         LoadError: a line is refused, or the policy as a whole.
@@ -98,25 +108,35 @@ def compiled_of(model: Model, source: Source, depth: int = DEPTH, subject: str =
     if depth < 1:
         raise LoadError(f"a depth of roles of {depth}", field="depth", expected="1 or more")
     shape = shape_of(model)
-    if shape is not None and _compares_subject(model, shape, subject):
+    subject = fields.index(Field.SUBJECT) if fields else None
+    if shape is not None and _looks_up(shape, subject):
+        places = [field.value for field in fields] or list(range(len(model.request)))
         try:
-            return _indexed(model, shape, source, depth, subject)
+            return _indexed(model, _placed(shape, places), source, depth, None if subject is None else places[subject])
         except NotIndexable:
             pass  # a glob of another kind; pycasbin reads it
-    return _enforced(model, source, depth, subject)
+    return _enforced(model, source, depth, fields)
 
 
-def _compares_subject(model: Model, shape: Shape, subject: str) -> bool:
+def _looks_up(shape: Shape, subject: int | None) -> bool:
     """Whether the subject is looked up by name: then the index knows all subjects."""
-    return not subject or any(
-        model.request[term.request] == subject and term.match in (Match.ROLE, Match.EQUAL) for term in shape.terms
+    return subject is None or any(
+        term.request == subject and term.match in (Match.ROLE, Match.EQUAL) for term in shape.terms
     )
 
 
-def _indexed(model: Model, shape: Shape, source: Source, depth: int, subject: str) -> Compiled:
+def _placed(shape: Shape, places: Sequence[int]) -> Shape:
+    """The shape over the places that a request's fields are at."""
+    terms = tuple(
+        term._replace(request=places[term.request], domain=None if term.domain is None else places[term.domain])
+        for term in shape.terms
+    )
+    return shape._replace(terms=terms)
+
+
+def _indexed(model: Model, shape: Shape, source: Source, depth: int, subject: int | None) -> Compiled:
     checker, links = checker_of(model, shape, source.file), _links(model)
-    roles: dict[str, Hierarchy] = {}
-    index = Index(shape, roles, model.request.index(subject) if subject else None)
+    builder = Builder(shape, subject)
     counts = {"allow": 0, "deny": 0}
     one: dict[str, str] = {}  # equal texts are kept once
     for row in source:
@@ -124,16 +144,16 @@ def _indexed(model: Model, shape: Shape, source: Source, depth: int, subject: st
         number, kind, fields = row
         fields = [one.setdefault(field, field) for field in fields]
         if kind == "p":
-            index.add(fields, number)
+            builder.add(fields, number)
             counts["allow" if shape.effect is None else fields[shape.effect]] += 1
         else:
             _link(links[kind], fields)
     _check_counts(model, source, counts)
-    roles |= {name: Hierarchy(found, depth) for name, found in links.items()}
+    index = builder.build({name: Hierarchy(found, depth) for name, found in links.items()})
     return Compiled(index, index.subjects, True)
 
 
-def _enforced(model: Model, source: Source, depth: int, subject: str) -> Compiled:
+def _enforced(model: Model, source: Source, depth: int, fields: Sequence[Field]) -> Compiled:
     from policyengine.config.rbac.enforcer import Enforced  # noqa: PLC0415  casbin, 200 ms
 
     checker, counts = checker_of(model, None, source.file), {"allow": 0, "deny": 0}
@@ -144,7 +164,9 @@ def _enforced(model: Model, source: Source, depth: int, subject: str) -> Compile
         if row[1] == "p":
             counts["allow" if model.effect is None else row[2][model.effect]] += 1
     _check_counts(model, source, counts)
-    return Compiled(Enforced(model, rows, depth), _subjects(model, rows, subject), False)
+    pick = picker(fields) if fields else tuple
+    subject = model.request[fields.index(Field.SUBJECT)] if fields else ""
+    return Compiled(Enforced(model, rows, depth, pick), _subjects(model, rows, subject), False)
 
 
 def _check_counts(model: Model, source: Source, counts: dict[str, int]) -> None:

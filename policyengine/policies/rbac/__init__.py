@@ -3,9 +3,9 @@
 `config.rbac` loads; here are only values. One `Rbac` filters catalogues, decides calls and decides routes.
 """
 
-from policyengine.policies.rbac.asking import SOURCES, Source
+from policyengine.policies.rbac.asking import SOURCES, Source, picker
 from policyengine.policies.rbac.hierarchy import DEPTH, Hierarchy, Links
-from policyengine.policies.rbac.index import Index, NotIndexable
+from policyengine.policies.rbac.index import Builder, Choosing, Index, NotIndexable
 from policyengine.policies.rbac.rbac import (
     DISCOVERY,
     INVOKE,
@@ -20,7 +20,7 @@ from policyengine.policies.rbac.rbac import (
 from policyengine.policies.rbac.shape import Combining, Match, Shape, Term
 
 __all__ = [
-    "DEPTH", "DISCOVERY", "INVOKE", "PERMISSIONS", "SOURCES", "Answers", "Combining", "Hierarchy", "Index",
-    "Lines", "Links", "Match", "NotIndexable", "Rbac", "RoutePermissions", "Shape", "Source", "Term", "filtered",
-    "route_permissions",
+    "DEPTH", "DISCOVERY", "INVOKE", "PERMISSIONS", "SOURCES", "Answers", "Builder", "Choosing", "Combining",
+    "Hierarchy", "Index", "Lines", "Links", "Match", "NotIndexable", "Rbac", "RoutePermissions", "Shape", "Source", "Term",
+    "filtered", "picker", "route_permissions",
 ]  # fmt: skip

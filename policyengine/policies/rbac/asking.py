@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import Enum
 from operator import itemgetter
-from typing import TypeAlias
 
 from policyengine.model import Resource, ResourceKind
 
-Values: TypeAlias = "tuple[str, ...] | list[str]"
-
 
 class Source(Enum):
-    """What a field of a request is filled with; the value is its place in what `fields_of` is handed."""
+    """What a field of a request is filled with; the value is its place in what lines are asked with."""
 
     SUBJECT = 0
     DOMAIN = 1
@@ -36,7 +33,7 @@ SOURCES: dict[str, Source] = {
 _KINDS = frozenset(kind.value for kind in ResourceKind)
 
 
-def picker(sources: Sequence[Source]) -> Callable[[tuple[str, ...]], Values]:
+def picker(sources: Sequence[Source]) -> Callable[[Sequence[str]], Sequence[str]]:
     """Give a function that picks a request's fields from subject, domain, kind, name, object and action."""
     places = [source.value for source in sources]
     if len(places) == 1:

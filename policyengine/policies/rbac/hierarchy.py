@@ -27,6 +27,15 @@ class Hierarchy:
             name for direct in links.values() for below, roles in direct.items() for name in (below, *roles)
         )
 
+    @property
+    def domains(self) -> tuple[str, ...]:
+        """The domains that have links."""
+        return tuple(self._above)
+
+    def all_above(self, domain: str) -> Mapping[str, tuple[str, ...]]:
+        """Give the roles above every name of a domain."""
+        return self._above.get(domain, {})
+
     def above(self, name: str, domain: str = NOWHERE) -> tuple[str, ...]:
         """Give the roles that a name has in a domain, nearest first, without the name itself."""
         known = self._above.get(domain)

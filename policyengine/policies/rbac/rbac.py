@@ -25,7 +25,7 @@ from policyengine.model import (
     Severity,
     Verdict,
 )
-from policyengine.policies.rbac.asking import Source, Values, object_of, picker
+from policyengine.policies.rbac.asking import object_of
 from policyengine.records import Record
 from policyengine.state import RunState
 
@@ -38,8 +38,11 @@ ALLOWED = Verdict(policy=NAME, outcome=Outcome.ALLOW)
 class Answers(Protocol):
     """Policy lines that can be asked."""
 
-    def decide(self, values: Sequence[str]) -> int:
-        """Give the number of the line that answers: positive allows, negative denies, 0 none is about it."""
+    def decide(self, parts: Sequence[str]) -> int:
+        """Give the number of the line that answers: positive allows, negative denies, 0 none is about it.
+
+        `parts` are what `asking.Source` numbers.
+        """
 
 
 class Lines(Record):
@@ -47,7 +50,7 @@ class Lines(Record):
 
     Attributes:
         answers: the lines.
-        fields: what the fields of a request are.
+        has_object: whether lines have kind and name in one field.
         subjects: every name that is a subject, has a role or is one.
         otherwise: the outcome where no line is about a request.
         digest: names model, lines and settings.
@@ -58,7 +61,7 @@ class Lines(Record):
     """
 
     answers: Answers
-    fields: tuple[Source, ...]
+    has_object: bool
     subjects: frozenset[str]
     otherwise: Outcome
     digest: str
@@ -89,17 +92,16 @@ _NOT_GRANTED = _refusal(
 class Rbac:
     """The policy. `exempt` holds the tools that a build generated itself; see `generating`."""
 
-    __slots__ = ("_denials", "_fields", "_ids", "_lines", "_object", "_roles", "exempt", "name")
+    __slots__ = ("_decide", "_denials", "_lines", "_roles", "exempt", "name")
 
     def __init__(self, lines: Lines, exempt: frozenset[str] = frozenset()) -> None:
         self.name = NAME
         self.exempt = exempt
         self._lines = lines
         prefix = lines.id_prefix
-        self._ids = frozenset(name for name in lines.subjects if name.startswith(prefix))
-        self._roles = lines.subjects - self._ids if prefix else lines.subjects
-        self._fields = picker(lines.fields)
-        self._object = Source.OBJECT in lines.fields
+        self._decide = lines.answers.decide
+        is_id = prefix or None  # without a prefix every name may be both
+        self._roles = frozenset(name for name in lines.subjects if is_id is None or not name.startswith(is_id))
         self._denials: dict[int, Verdict] = {}  # at most one for every line that denies
 
     @property
@@ -121,29 +123,31 @@ class Rbac:
 
     def judge(self, principal: Principal, resource: Resource, action: str) -> Verdict:
         """Judge an action on a resource. Exemptions do not count here: catalogues and routes know none."""
-        domain = principal.attributes.get(self._lines.domain, "")
+        lines = self._lines
+        domain = principal.attributes.get(lines.domain, "")
         if type(domain) is not str:
             return _INVALID_DOMAIN
         # `.value` goes through a descriptor of `enum` that costs as much as two look-ups.
-        kind, name, decide = resource.kind._value_, resource.id, self._lines.answers.decide
-        thing = object_of(resource) if self._object else ""
-        fields, answer, known = self._fields, 0, False
+        kind, name, decide = resource.kind._value_, resource.id, self._decide
+        thing = object_of(resource) if lines.has_object else ""
+        answer = 0
         for role in principal.roles:
             if role not in self._roles:
                 return _UNKNOWN_ROLE
-            found = decide(fields((role, domain, kind, name, thing, action)))
+            found = decide((role, domain, kind, name, thing, action))
             if found < 0:
                 return self._denial(found)
-            answer, known = answer or found, True
-        subject = self._lines.id_prefix + principal.id
-        if subject in self._ids:
-            found = decide(fields((subject, domain, kind, name, thing, action)))
-            if found < 0:
-                return self._denial(found)
-            answer, known = answer or found, True
-        if answer:
+            answer = answer or found
+        found = decide((lines.id_prefix + principal.id, domain, kind, name, thing, action))
+        if found < 0:
+            return self._denial(found)
+        if found or answer:
             return ALLOWED
-        if not known:
+        return self._unlisted(principal)
+
+    def _unlisted(self, principal: Principal) -> Verdict:
+        """The answer where no line is about a request."""
+        if not principal.roles and self._lines.id_prefix + principal.id not in self._lines.subjects:
             return _MISSING_ROLE
         return ALLOWED if self._lines.otherwise is Outcome.ALLOW else _NOT_GRANTED
 
@@ -151,13 +155,13 @@ class Rbac:
         """Say which line grants, for people who look into a policy; the empty text where none does."""
         if self.judge(principal, resource, action) is not ALLOWED:
             return ""
-        numbers = (self._lines.answers.decide(values) for values in self._asked(principal, resource, action))
+        numbers = (self._decide(parts) for parts in self._asked(principal, resource, action))
         return next((self._lines.place(number) for number in numbers if number > 0), "")
 
-    def _asked(self, principal: Principal, resource: Resource, action: str) -> Iterable[Values]:
+    def _asked(self, principal: Principal, resource: Resource, action: str) -> Iterable[tuple[str, ...]]:
         domain = str(principal.attributes.get(self._lines.domain, ""))
         for subject in (*principal.roles, self._lines.id_prefix + principal.id):
-            yield self._fields((subject, domain, resource.kind.value, resource.id, object_of(resource), action))
+            yield (subject, domain, resource.kind.value, resource.id, object_of(resource), action)
 
     def _denial(self, number: int) -> Verdict:
         known = self._denials.get(number)
