@@ -14,21 +14,18 @@ from policyengine.shell.nodes import CommandSubstitution, SimpleCommand, Unread,
 
 # Texts that bash rejects although its manual's grammar has them.
 _REJECTED: Final = (
-    # `$( time if …`: a reserved word directly after the first `time` of a substitution is not recognised.
-    re.compile(r"[$<>]\\?\n?\((?:\s|#[^\n]*\n)*time\b"),
-    # `case a in b) for x in esac`: `esac` after the `in` of a loop ends the outer case.
-    re.compile(r"\bcase\b.*\bin\s+esac\b", re.DOTALL),
-    # `case a in b) for x<newline>in c; do`: inside an arm, a loop's `in` is not recognised after a newline.
-    re.compile(r"\bcase\b.*\b(for|select)\s+\w+\s*(#[^\n]*)?\n\s*in\b", re.DOTALL),
-    # `$( x=$( case a in (esac) b;; esac ) )`: what is printed of it is `esac) b`.
-    re.compile(r"\$\(.*\(\s*esac\s*\)", re.DOTALL),
-    # `for (( $(case a in b) c;; esac) ; ; ))`: it looks for the `;` of the head without reading what nests in it.
-    re.compile(r"for\s*\(\(.*\$\(.*(\besac\b|<<)", re.DOTALL),
-    # `@(a|$(b # it's<newline>))`: in an extended glob it counts parentheses and quotes, comments included.
-    re.compile(r"[?*+@!]\(.*\$\(.*(#|\besac\b|<<)", re.DOTALL),
+    # `$(time case a in b) …`, `$(time declare a=(b))`: the first `time` of a substitution is a word, so that the `)`
+    # of the pattern ends the substitution, and `declare` is an argument.
+    re.compile(r"[$<>]\\?\n?\([ \t\\\n]*time\b.*(\bcase\b|=\()", re.DOTALL),
+    # `for (( $(a <<E …) ; ; ))`: it counts parentheses and quotes in a here-document of the head.
+    re.compile(r"for\s*\(\(.*\$\(.*<<", re.DOTALL),
     # `cat <<E; x=(a<newline>b)`: a here-document due before an array's newline; its delimiter's memory is used again.
     re.compile(r"<<[^\n]*=\([^\n]*\n"),
 )
+
+# `"$(case a in (esac) … '$(b)'`: what is printed of it ends at the `esac`; the rest is in double quotes then, comments
+# left out. The reader reports what may be expanded in it, comments or not.
+_ESAC_AS_PATTERN: Final = re.compile(r"(?:\"|<<).*\$\(.*\(\s*esac\s*[|)]", re.DOTALL)
 
 # `x[$(case a in b) c;; esac)]=d`: bash loses the end of the subscript and looks for a program of that name.
 _SUBSCRIPTED: Final = re.compile(r"\w+\[")
@@ -37,6 +34,8 @@ _SUBSCRIPTED: Final = re.compile(r"\w+\[")
 def excused(case: Case, finding: Finding) -> bool:
     """Whether an oddity of bash explains a finding."""
     if finding.law in ("invented", "effects invented"):
+        if _ESAC_AS_PATTERN.search(case.text):
+            return True
         return finding.detail.removeprefix("unknown ").strip("'") in _perhaps_commands(case)
     if finding.law == "accepts" and any(pattern.search(case.text) for pattern in _REJECTED):
         return True
@@ -44,25 +43,7 @@ def excused(case: Case, finding: Finding) -> bool:
         return True
     if finding.law == "missed" and finding.detail.startswith("unreported "):
         return _is_unread(case, finding.detail.split(" ")[1:])
-    if finding.law == "missed":
-        return "<<" in case.text and _is_joined(case, finding.detail)
     return False
-
-
-def _is_joined(case: Case, ran: str) -> bool:
-    """Whether what ran is one reported command with another one after it.
-
-    Bash prints the text of a substitution and reads it again when it runs. After a here-document a `;` can get lost:
-    `<( m1 <<E; m2; m3` runs `m2 m3`.
-    """
-    names: set[str] = set()
-    whole: set[str] = set()
-    for command in tolerant(case.text, extglob=case.extglob).script.commands():
-        static = [word.static or "" for word in command.words]
-        names.update(static[:1])
-        whole.add(" ".join(static))
-    words = ran.split(" ")
-    return any(" ".join(words[:at]) in whole and words[at] in names for at in range(1, len(words)))
 
 
 def _is_unread(case: Case, names: list[str]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from policyengine.shell.lexer import CONTINUED, END, Steps, new, plain_text
-from policyengine.shell.modes import PARENTHESISED, REGEX
+from policyengine.shell.modes import REGEX
 from policyengine.shell.nodes import Literal, Word, WordPart
 from policyengine.shell.simple import SimpleCommands, before_redirect
 
@@ -147,7 +147,7 @@ class Conditions(SimpleCommands):
                 break
             opening = self.pos
             self.pos += 1
-            inside = yield from self.balanced(PARENTHESISED, ")")
+            inside = yield from self.parenthesised()
             parts.append(new(Literal, ("(", opening + self.base, opening + 1 + self.base)))
             parts.extend(inside.parts)
             parts.append(new(Literal, (")", self.pos - 1 + self.base, self.pos + self.base)))

@@ -11,6 +11,7 @@ from policyengine.shell.modes import (
     BODY,
     DOUBLE,
     HERE_OPERAND,
+    IN_PARENTHESES,
     OPERAND,
     OPERAND_IN_ARITHMETIC,
     OPERAND_TO_COLON,
@@ -20,6 +21,7 @@ from policyengine.shell.modes import (
     QUOTED_TO_COLON,
     SUBSCRIPT_IN_BRACES,
     WORD,
+    opens_expansion,
 )
 from policyengine.shell.nodes import (
     CommandSubstitution,
@@ -144,7 +146,7 @@ class Expansions(Substitutions):
             self.around = "("
         if self.text[self.pos] == "(":
             return (yield from self.arithmetic(start))
-        body = yield from self.substituted()
+        body = yield from self.substituted(quoted=mode.quoted)
         return new(CommandSubstitution, (body, False, start + self.base, self.pos + self.base))
 
     # ------------------------------------------------------------------------------------------------ quotes and braces
@@ -158,14 +160,14 @@ class Expansions(Substitutions):
             self.pos += 1
         return new(DoubleQuoted, (parts, localized, start + self.base, self.pos + self.base))
 
-    def lenient_parts(self) -> Steps[tuple[WordPart, ...]]:
+    def lenient_parts(self, mode: Mode = BODY) -> Steps[tuple[WordPart, ...]]:
         """The parts of a text that bash expands only when it runs; what is at fault is Unread."""
         parts: list[WordPart] = []
-        while self.soft(BODY, parts):
+        while self.soft(mode, parts):
             begin = self.pos
             if not self.enter():
                 break
-            part: Any = yield self.nested(BODY, parts)
+            part: Any = yield self.nested(mode, parts)
             self.budget.depth -= 1
             if self.fault is not None and not self.budget.limited:
                 start, end = begin + self.base, self.end + self.base
@@ -268,6 +270,20 @@ class Expansions(Substitutions):
         self.opened = opened
         return word
 
+    def parenthesised(self) -> Steps[Word]:
+        """A pattern up to the `)` that closes by count, and what is expanded in it; goes past the `)`."""
+        start = self.pos
+        self.budget.uncertain += 1  # what nests in it is met again
+        word = yield from self.word_within(PARENTHESISED)
+        text, base = self.text[start : self.pos], self.base + start
+        self.budget.uncertain -= 1
+        if opens_expansion(text):
+            inner = self.inner(text, base)
+            parts = yield from self.within(inner, inner.lenient_parts(IN_PARENTHESES))
+            word = new(Word, (parts, word.start, word.end))
+        self.close(")")
+        return word
+
     def deferred(self, inside: int) -> Steps[Script | Unread]:
         """The commands from `inside` to the `)` that closes: bash counts parentheses and reads them when it runs."""
         self.budget.uncertain += 1
@@ -294,7 +310,7 @@ class Expansions(Substitutions):
         if len(before.text) > 1:
             parts.append(new(Literal, (before.text[:-1], before.start, before.end - 1)))
         self.pos += 1
-        pattern = yield from self.balanced(PARENTHESISED, ")")
+        pattern = yield from self.parenthesised()
         return new(ExtendedGlob, (operator, pattern, start + self.base, self.pos + self.base))
 
 

@@ -36,6 +36,7 @@ class Heredocs(ArithmeticExpansions):
         delimiter, quoted = self.delimiter(word, written)
         heredoc = Heredoc(delimiter, quoted, strip_tabs, word, False, self.end + self.base, self.end + self.base)
         self.pending.append(Pending(heredoc, self.closer))
+        self.documents += 1
         return heredoc
 
     def delimiter(self, word: Word, written: str) -> tuple[str, bool]:

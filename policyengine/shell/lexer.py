@@ -93,6 +93,12 @@ class Cursor:
         around: what bash has on its stack of delimiters, which reach into substitutions: `(` or `"`, or NUL.
         pattern: the operand of a parameter that is read is a pattern, where `$'…'` stays quoted.
         changes: pieces of a substitution that bash changes before it reads it again: their starts, ends, new texts.
+        inside: how many substitutions are open.
+        documents: how many here-documents began.
+        semicolons: where statements in substitutions start that a `;` ends.
+        first: where the first word of the substitution around stands.
+        in_case: bash is in a `case`, as far as it knows (parse.y, PST_CASESTMT).
+        esacs: how many `case` wait for their `esac`.
     """
 
     __slots__ = (
@@ -103,14 +109,20 @@ class Cursor:
         "changes",
         "closer",
         "dialect",
+        "documents",
         "end",
+        "esacs",
         "extglob",
         "fault",
+        "first",
+        "in_case",
+        "inside",
         "literal_from",
         "opened",
         "pattern",
         "pending",
         "pos",
+        "semicolons",
         "strict",
         "text",
     )
@@ -134,6 +146,10 @@ class Cursor:
         self.literal_from = 0
         self.pattern = False
         self.changes: dict[int, tuple[int, str]] = {}
+        self.inside = self.documents = self.esacs = 0
+        self.first = -1
+        self.in_case = False
+        self.semicolons: set[int] = set()
 
     # ------------------------------------------------------------------------------------------------- faults, limits
     def fail(self, message: str, expected: str = "", at: int | None = None) -> None:

@@ -21,6 +21,9 @@ _continuations = re.compile(r"(?:\\\n)*+").match
 expands = re.compile(r"[$`]").search
 # What means something in a text of commands where it is not quoted.
 _meaning = re.compile(r"[^\w./:@%+,=-]").search
+_OPENS_EXPANSION = re.compile(r"\$(?:\\\n)*+[({\[]|[<>]\(")
+opens_expansion = _OPENS_EXPANSION.search
+_opens_expansion = _OPENS_EXPANSION.match
 _opener = re.compile(r"\$(?:\\\n)*+(?=[{\[])").match
 # Braces or brackets without anything in them that could close something around them.
 _tame = re.compile(
@@ -173,6 +176,14 @@ def _dollar_in_head(cursor: Cursor, mode: Mode) -> str | bool | WordPart:
     return "$"
 
 
+def _dollar_in_parentheses(cursor: Cursor, mode: Mode) -> str | bool | WordPart:
+    """In a pattern's parentheses bash only counts, whatever `$(` and `${` hold, until it expands the pattern."""
+    if _opens_expansion(cursor.text, cursor.pos) is None:
+        return _dollar(cursor, mode)
+    cursor.pos += 1
+    return "$"
+
+
 def _nests(_cursor: Cursor, _mode: Mode) -> bool:
     return True
 
@@ -240,7 +251,8 @@ QUOTED_OPERAND = HERE_OPERAND._replace(special=HERE_OPERAND.special | {"$": _dol
 QUOTED_TO_COLON = QUOTED_OPERAND._replace(run=re.compile(r'[^}:"$`\\\0]++').match)
 # Balanced texts: extended globs and regular expressions in parentheses.
 _PARENTHESES: dict[str, Handler] = {"(": _opens, ")": _closes}
-PARENTHESISED = Mode(re.compile(r"[^()\"'`$\\\0]++").match, _QUOTES | _PARENTHESES)
+PARENTHESISED = Mode(re.compile(r"[^()\"'`$\\\0]++").match, _QUOTES | _PARENTHESES | {"$": _dollar_in_parentheses})
+IN_PARENTHESES = Mode(re.compile(r"[^\"'`$\\<>\0]++").match, _QUOTES | _ANGLES)  # to the end, as it is expanded
 # Arithmetic in parentheses; `$[ ]` and subscripts in brackets.
 ARITHMETIC = Mode(PARENTHESISED.run, _COUNTED | _PARENTHESES, arithmetic=True)
 EXPRESSION_OF_FOR = ARITHMETIC._replace(

@@ -97,6 +97,8 @@ class Parser(Conditions):
                 self.newline()
             elif character == ";" and self.text[self.pos + 1] not in ";&":
                 self.pos += 1
+                if self.inside:
+                    self.semicolons.add(start)
             else:
                 found.append(statement)
                 break
@@ -132,10 +134,12 @@ class Parser(Conditions):
 
     def pipeline(self, first: Begun | None) -> Steps[Statement]:
         """pipeline: ('!' | 'time' '-p'? '--'?)* command (('|' | '|&') newline* command)* ; goes to what follows."""
-        start = self.pos + self.base
+        begin, start = self.pos, self.pos + self.base
         negated = timed = prefixed = False
         while first is None and self.text[self.pos] in "!t" and (prefix := self.prefix()):
             negated, timed, prefixed = negated ^ (prefix == "!"), timed or prefix == "time", True
+        if prefixed and begin == self.first and self.text[begin] == "t":
+            self.after_first()
         if prefixed and self.text[self.pos] in "\n;)\0":
             return new(Pipeline, ((), (), negated, timed, start, self.pos + self.base))
         commands, operators = [], []
@@ -153,6 +157,13 @@ class Parser(Conditions):
             return commands[0]
         start = start if prefixed else commands[0].start
         return new(Pipeline, (tuple(commands), tuple(operators), negated, timed, start, commands[-1].end))
+
+    def after_first(self) -> None:
+        """Fail at a compound command behind the first `time` of a substitution: it is a plain word then [bash 5.2]."""
+        found = assignment_start(self.text, self.pos)
+        array = found is not None and self.text[found.end()] == "("
+        if self.text[self.pos] == "(" or array or self.plain_word() in _NOT_AFTER_FIRST:
+            self.unexpected("a simple command")
 
     def prefix(self) -> str:
         """Go past a `!` or `time` with its options; empty if there is none."""
@@ -336,12 +347,17 @@ class Parser(Conditions):
         if self.skip_blanks() == ";":
             self.pos += 1
             return name, None
+        over_lines = self.text[self.pos] == "\n"
         self.skip_gap()
         if self.plain_word() != "in":
             return name, None
+        if over_lines and self.in_case:  # bash takes it for that of the `case`
+            self.unexpected("`do`")
         self.pos = self.word_end
         words: list[Word] = []
         self.skip_blanks()
+        if self.esacs and self.plain_word() == "esac":
+            self.unexpected("a word")
         while self.at_word():
             words.append((yield from self.word()))
             self.skip_blanks()
@@ -384,6 +400,7 @@ class Parser(Conditions):
     def case_clause(self) -> Steps[Statement]:
         """case_clause: 'case' word newline* 'in' newline* arm* 'esac' ."""
         start = self.pos
+        self.in_case = True
         self.pos = self.word_end
         self.skip_blanks()
         if not self.at_word():
@@ -391,12 +408,16 @@ class Parser(Conditions):
         word = yield from self.word()
         self.skip_gap()
         self.keyword("in")
+        self.esacs += 1
+        empty = self.skip_blanks() != "\n" and self.plain_word() == "esac"
         arms: list[CaseArm] = []
         while self.skip_gap() != END and self.plain_word() != "esac":
             arms.append((yield from self.arm()))
             if not arms[-1].terminator:
                 break
         self.keyword("esac")
+        self.in_case = empty  # then bash forgets to leave the case
+        self.esacs -= 1
         return (yield from self.redirected(Case, (word, tuple(arms)), start))
 
     def arm(self) -> Steps[CaseArm]:
@@ -405,6 +426,8 @@ class Parser(Conditions):
         if self.text[start] == "(":
             self.pos += 1
         patterns = yield from self.patterns()
+        if self.inside and self.text[start] == "(" and patterns and plain_text(patterns[0]) == "esac":
+            self.changes[start] = start + 1, ""  # bash prints no `(`, and reads the end of the `case` then
         body = yield from self.statements()
         found = _terminator(self.text, self.pos)
         terminator = ""
@@ -559,3 +582,4 @@ _COMPOUNDS: dict[str, Callable[[Parser], Steps[Any]]] = {
     "coproc": Parser.coprocess,
 }
 _BODIES = _COMPOUNDS.keys() - {"function", "coproc"}
+_NOT_AFTER_FIRST = _COMPOUNDS.keys() - {"case", "coproc", "[["}  # what ends with a keyword behind a `;` or newline

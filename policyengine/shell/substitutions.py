@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 
-from policyengine.shell.lexer import END, Cursor, Steps, T, new
+from policyengine.shell.joining import joined
+from policyengine.shell.lexer import END, Cursor, Mode, Steps, T, blanks, new
+from policyengine.shell.modes import BODY
 from policyengine.shell.nodes import (
     CommandSubstitution,
     DoubleQuoted,
@@ -48,11 +50,11 @@ class Substitutions(Cursor):
         """Commands that bash reads when it runs; `expansions` has this production and the next."""
         raise NotImplementedError
 
-    def lenient_parts(self) -> Steps[tuple[WordPart, ...]]:
+    def lenient_parts(self, mode: Mode = BODY) -> Steps[tuple[WordPart, ...]]:
         """The expansions of a text."""
         raise NotImplementedError
 
-    def substituted(self) -> Steps[Script]:
+    def substituted(self, *, quoted: bool = False) -> Steps[Script]:
         """The commands of a substitution and its `)`.
 
         Here-documents of the line around wait until it goes on; those inside that have no body yet join them [bash
@@ -61,6 +63,10 @@ class Substitutions(Cursor):
         start = self.pos
         waiting, self.pending = self.pending, []
         closer, self.closer = self.closer, ")"
+        documents = self.documents
+        in_case, esacs, self.esacs = self.in_case, self.esacs, 0
+        self.inside += 1
+        self.first = blanks(self.text, start).end()  # type: ignore[union-attr]  # the pattern matches everywhere
         body = yield from self.statements()
         end = self.pos
         if self.text[end] == ")":
@@ -70,22 +76,26 @@ class Substitutions(Cursor):
         else:
             self.unexpected("`)`")
         self.pending = waiting + self.pending
-        self.closer = closer
+        self.closer, self.in_case, self.esacs = closer, in_case, esacs
+        if self.documents != documents:
+            body += joined(body, self.semicolons, self.inside)
+        self.inside -= 1
         if self.changes and closer == END:
-            body += yield from self.read_again(start, end)
+            body += yield from self.read_again(start, end, quoted=quoted)
         return new(Script, (body, start + self.base, end + self.base))
 
-    def read_again(self, start: int, end: int) -> Steps[tuple[Statement, ...]]:
+    def read_again(self, start: int, end: int, *, quoted: bool) -> Steps[tuple[Statement, ...]]:
         """The commands that bash reads in this substitution when it runs it; after a fault, all that is expanded."""
         changes, self.changes = self.changes, {}
         text, base = self.changed(changes, start, end)
+        quotes_alike = not quoted and all(self.text[begin] == "(" for begin in changes)
         budget = self.budget
         known, parentheses = budget.known, budget.parentheses
         budget.known, budget.parentheses = {}, {}
         body = yield from self.text_within(text, base)
         if isinstance(body, Unread):  # bash may have read on behind another `)` than this
             inner = self.inner(text, base)
-            parts = yield from self.within(inner, inner.lenient_parts())
+            parts = () if quotes_alike else (yield from self.within(inner, inner.lenient_parts()))
             at = (body.start, body.end)
             unread = new(CommandSubstitution, (body, False, *at))
             word = new(Word, ((unread, new(DoubleQuoted, (parts, False, *at))), *at))
