@@ -61,7 +61,7 @@ _connector = re.compile(r"&(?:\\\n)*+&|\|(?:\\\n)*+\|").match
 _pipe = re.compile(r"\|(?!(?:\\\n)*+\|)(?:\\\n)*+(&)?").match
 
 
-_LIST_MARKS = frozenset("\n;)\0")  # a command before one of these is no part of a pipeline or AND-OR list
+_LIST_MARKS = frozenset("\n;)\0")
 
 
 class Parser(Conditions):
@@ -84,7 +84,7 @@ class Parser(Conditions):
         found: list[Statement] = []
         while self.ready():
             first = None if self.text[self.pos] in "!t" else self.command()
-            if isinstance(first, SimpleCommand) and self.text[self.pos] in _LIST_MARKS:
+            if isinstance(first, SimpleCommand) and self.ends_alone():
                 statement: Statement = first
             else:
                 statement = yield from self.and_or(first)
@@ -104,6 +104,11 @@ class Parser(Conditions):
                 break
             found.append(statement)
         return tuple(found)
+
+    def ends_alone(self) -> bool:
+        """Whether what stands here, right after a command, makes it no part of a pipeline or AND-OR list."""
+        character = self.text[self.pos]
+        return character in _LIST_MARKS or (character == "&" and self.text[self.pos + 1] not in "&\\")
 
     def ready(self) -> bool:
         """Go to the next command; False at what ends a list."""

@@ -164,7 +164,7 @@ class SimpleCommands(Heredocs):
         """Append the word that stands here, whose parts `soft` finds. What comes then."""
         text, start = self.text, self.pos
         character = text[start]
-        if character in _COMMAND_ENDS or character in "(#":
+        if character in _COMMAND_ENDS or character in "(#" or (character == "&" and text[start + 1] not in ">\\"):
             return _END
         if character == "\\" and text[start + 1] == "\n":
             self.pos = blanks(text, start).end()  # type: ignore[union-attr]  # the pattern matches everywhere

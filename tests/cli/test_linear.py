@@ -10,7 +10,10 @@ from policyengine.cli import bench, linear
 from policyengine.cli.arguments import parse
 from policyengine.cli.linear import Growth, Work, growth_of, works
 from policyengine.cli.shapes import SHAPES
+from policyengine.effects import Cause, Opaque
 from policyengine.errors import UsageError
+from policyengine.shell.interpret import Situation, interpret
+from policyengine.shell.programs import Programs
 
 LENGTHS = {"read": (2_000, 16_000), "decide": (500, 4_000)}
 FACTOR = 3.0  # a doubling; a cost that grows with the square has 4, and a busy machine adds to 2
@@ -33,6 +36,12 @@ def test_twice_the_text_takes_about_twice_the_time(
     monkeypatch.setattr(linear, "REPEATS", 1)
     growth = growth_of(shape, work, each_work[work], LENGTHS[work])
     assert max(growth.doublings(), default=0) < FACTOR, growth
+
+
+@pytest.mark.parametrize(("times", "limited"), [(12, False), (60, True)])
+def test_text_that_doubles_again_and_again_ends_at_a_limit(times: int, limited: bool) -> None:
+    facts = interpret("x=a;" + "x=$x$x;" * times, Situation(), Programs({}))
+    assert any(isinstance(effect, Opaque) and effect.cause is Cause.LIMIT for effect in facts.effects) is limited
 
 
 @pytest.mark.parametrize("shape", NAMES)

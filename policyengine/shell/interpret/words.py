@@ -40,6 +40,7 @@ _TILDE = re.compile(r"~[^/:]*")
 _new = tuple.__new__
 
 IFS = " \t\n"
+CHARACTERS_AS_FIELD = 256  # of a text that expansions make: so many count as one more of them (`x=$x$x`)
 
 
 def expand_all(machine: Machine, words: Sequence[Word]) -> list[Value]:
@@ -229,8 +230,9 @@ class Fields:
                 [piece if active else _GLOB_CHARACTER.sub(r"[\g<0>]", piece) for piece, active in self.pieces]
             )
         exact = self.exact
-        if len(text) > MAX_TEXT:
-            text, exact = text[:MAX_TEXT], False
+        if len(text) > CHARACTERS_AS_FIELD:
+            self.machine.spend(len(text) // CHARACTERS_AS_FIELD)
+            text, exact = text[:MAX_TEXT], exact and len(text) <= MAX_TEXT
         return Value(text, exact, self.many, self.glob, self.taint, self.span, "".join(self.rest)[:MAX_TEXT])
 
 

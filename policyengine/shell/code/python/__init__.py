@@ -172,8 +172,18 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def _children(node: ast.AST) -> list[ast.AST]:
-    """What is evaluated in a node, in that order: the loops of a comprehension before what it makes."""
-    children = list(ast.iter_child_nodes(node))
+    """What is evaluated in a node, in that order: the loops of a comprehension before what it makes.
+
+    What has no fields (operators, `Load`) does nothing by itself, and is half of the nodes.
+    """
+    children: list[ast.AST] = []
+    for name in node._fields:
+        value = getattr(node, name, None)  # as `ast.iter_fields` does, in half the time
+        if isinstance(value, ast.AST):
+            if value._fields:
+                children.append(value)
+        elif isinstance(value, list):
+            children += [child for child in value if isinstance(child, ast.AST) and child._fields]
     if isinstance(node, _COMPREHENSIONS):
         children.sort(key=lambda child: not isinstance(child, ast.comprehension))
     return children
