@@ -18,6 +18,8 @@ class Kind(Enum):
     READ = auto()
     WRITE = auto()
     APPEND = auto()
+    LINK = auto()  # a link to the one word
+    UNPACK = auto()  # a directory that an archive (the one word) is unpacked into
     DELETE = auto()
     DELETE_TREE = auto()
     ATTRIBUTE = auto()  # `more` is (attribute, value)

@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from policyengine.effects import Taint
+from policyengine.effects import HOLE, Taint
 from policyengine.patterns import lazily
 from policyengine.records import NamedTuple
 from policyengine.shell.code.acts import Act, Kind
-from policyengine.shell.values import UNKNOWN, Value
+from policyengine.shell.values import UNKNOWN, Value, from_template
 
 MAX_CODE = 64 * 1024
 _SECRET = frozenset({Taint.SECRET})
@@ -40,12 +40,16 @@ _COMMA = lazily(r"\s*(?:,|=>)")
 
 
 class Rule(NamedTuple):
-    """What one call does. `also` are kinds for further arguments; `more` goes into the act."""
+    """What one call does with its argument number `at`; `more` goes into the act."""
 
     kind: Kind
     more: tuple[str, ...] = ()
     at: int = 0
     literal: bool = False  # the expression matches a whole literal that runs: backticks, `%x(…)`, `qx!…!`
+    content: int = -1  # the argument that is written there
+    source: int = -1  # the argument that it is copied or linked from
+    gone: bool = False  # the source is moved, not copied
+    every: bool = False  # all arguments from there on, not only one
 
 
 class Language(NamedTuple):
@@ -57,6 +61,7 @@ class Language(NamedTuple):
     interpolating: str = '"`'  # the quotes within which variables are replaced
     interpolated: str = r"[$@]\{?\w|\$\{|#\{"  # how a variable looks there
     environment: str = ""  # how the environment as a whole looks
+    plainly: Callable[[str], str] | None = None  # puts other names of what matters back
     name: str = ""  # as in `code:LANG`, where decoders are known
 
 
@@ -72,22 +77,53 @@ def reader(language: Language) -> Callable[[str], list[Act]]:
     def read(text: str) -> list[Act]:
         if len(text) > MAX_CODE:
             return [Act(Kind.OPAQUE, UNKNOWN, ("code too long to be read",))]
+        plain = language.plainly(text) if language.plainly is not None else text
         acts: list[Act] = []
         known = 0  # up to here the text is that of a shell, which reads it by itself
-        for found in compiled().finditer(text):
+        for found in compiled().finditer(plain):
             if found.start() < known:
                 continue
             rule = rules[int((found.lastgroup or "c0")[1:])]
-            made = _act(language, rule, text, found)
+            made = _act(language, rule, plain, found)
             acts += made
             known = max([known, *(act.end for act in made if act.kind is Kind.SHELL and act.value.exact)])
             if len(acts) > MAX_ACTS:
                 break
-        if language.name and any(act.kind is Kind.OPAQUE for act in acts) and _DECODER.search(text):
+        if plain is not text:
+            acts = [act._replace(start=0, end=0) for act in acts]
+        acts = _filled(plain, acts)
+        if language.name and any(map(_makes_code, acts)) and _DECODER.search(text):
             acts.append(Act(Kind.CODE, _DECODED, (language.name,)))
         return _secret(acts) if language.environment and re.search(language.environment, text) else acts
 
     return read
+
+
+def _makes_code(act: Act) -> bool:
+    return act.kind is Kind.OPAQUE or (act.kind is Kind.CODE and not act.value.exact)
+
+
+# What is printed into an open file: Perl and Ruby, PHP, Lua, JavaScript.
+_INTO = lazily(
+    r"(?:\bprintf?\s*\{?\s*\$?\w+\s*\}?\s+|\bfwrite\s*\([^,;]{0,80},|\bfputs\s*\([^,;]{0,80},"
+    r"|[.:](?:write|puts|print|end)\b\s*\(?|<<)(?=\s*['\"`])"
+)
+
+
+def _filled(text: str, acts: list[Act]) -> list[Act]:
+    """Files that are opened to be written hold some of the texts that the code prints."""
+    if not any(act.kind in _WRITING and not act.words for act in acts):
+        return acts
+    texts = [_STRING.match(text, found.end()) for found in _INTO.finditer(text)]
+    inner = [next(group for group in found.groups() if group is not None) for found in texts if found is not None]
+    written = [line for line in [unescaped(one).text for one in inner] if " " in line]
+    if not written:
+        return acts
+    content = (from_template("\n".join([HOLE, *written, HOLE])),)
+    return [act._replace(words=content) if act.kind in _WRITING and not act.words else act for act in acts]
+
+
+_WRITING = (Kind.WRITE, Kind.APPEND)
 
 
 def _secret(acts: list[Act]) -> list[Act]:
@@ -107,8 +143,27 @@ def _act(language: Language, rule: Rule, text: str, found: re.Match[str]) -> lis
     arguments, end = arguments_of(text, found.end(), language)
     value = arguments[rule.at] if rule.at < len(arguments) else UNKNOWN
     act = Act(rule.kind, value, rule.more, start=found.start(), end=max(end, found.end()))
+    if rule.content >= 0:
+        act = act._replace(words=tuple(arguments[rule.content : rule.content + 1]))
     special = _SPECIAL.get(rule.kind)
-    return special(act, arguments) if special is not None else [act]
+    if special is not None:
+        return special(act, arguments)
+    return [act, *_further(act, rule, arguments)] if rule.kind is not Kind.LINK else _linked(act, rule, arguments)
+
+
+def _further(act: Act, rule: Rule, arguments: list[Value]) -> list[Act]:
+    """What the other arguments of a call mean."""
+    if rule.every:
+        return [act._replace(value=value) for value in arguments[rule.at + 1 :] if value.text]
+    if rule.source < 0 or rule.source >= len(arguments):
+        return []
+    read = act._replace(kind=Kind.READ, value=arguments[rule.source], more=())
+    return [read, read._replace(kind=Kind.DELETE)] if rule.gone else [read]
+
+
+def _linked(act: Act, rule: Rule, arguments: list[Value]) -> list[Act]:
+    target = arguments[rule.source] if rule.source < len(arguments) else UNKNOWN
+    return [act._replace(words=(target,))]
 
 
 def arguments_of(text: str, at: int, language: Language) -> tuple[list[Value], int]:
@@ -205,11 +260,14 @@ def _opened(act: Act, arguments: list[Value]) -> list[Act]:
         return [act._replace(kind=Kind.OPAQUE, more=("what is opened is not known",))]
     first = texts[0].strip()
     if len(texts) > 1 and first in ("-|", "|-"):
-        return _command(act._replace(kind=Kind.COMMAND), arguments[1:])
+        acts = _command(act._replace(kind=Kind.COMMAND), arguments[1:])
+        given = first == "|-" and _runs_input(" ".join(texts[1:]))
+        return [*acts, act._replace(kind=Kind.SHELL, value=UNKNOWN)] if given else acts
     if first.startswith((">&", "<&", "+<&")):  # another name of a descriptor
         return []
     if first.startswith("|") or first.endswith("|"):
-        return [act._replace(kind=Kind.SHELL, value=arguments[0]._replace(text=first.strip("| ")))]
+        act = act._replace(kind=Kind.SHELL, value=arguments[0]._replace(text=first.strip("| ")))
+        return [act, act._replace(value=UNKNOWN)] if first[0] == "|" and _runs_input(act.value.text) else [act]
     if first in (">", ">>", "<", "+<", "+>") or first.startswith((">:", "<:", ">>:")):
         name = arguments[1] if len(arguments) > 1 else UNKNOWN
         return [act._replace(kind=_mode(first), value=name)]
@@ -217,6 +275,15 @@ def _opened(act: Act, arguments: list[Value]) -> list[Act]:
         return [act._replace(kind=_mode(first), value=arguments[0]._replace(text=first.lstrip("+<> ")))]
     kind = _mode(texts[1]) if len(texts) > 1 and re.fullmatch(r"[rwabx+t]{1,4}", texts[1]) else Kind.READ
     return [act._replace(kind=kind, value=arguments[0])]
+
+
+_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "python", "python3", "perl", "ruby", "node"})
+
+
+def _runs_input(command: str) -> bool:
+    """Whether a program is a shell that is given its code by what is printed into it."""
+    words = command.split()
+    return bool(words) and words[0].rpartition("/")[2] in _SHELLS and "-c" not in words and "-e" not in words
 
 
 def _mode(text: str) -> Kind:

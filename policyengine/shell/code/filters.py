@@ -24,7 +24,7 @@ _PIPED = lazily(
 _READ = lazily(r"\bgetline\b[^<;{}\n|]{0,200}<\s*" + _LITERAL)
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "python", "python3", "perl", "ruby", "node", "xargs"})
 _CODE = lazily(r"\s-\w*[ceEpr]\b|<")  # it has its code elsewhere
-_REDIRECTED = lazily(r"\bprintf?\b[^;{}\n>]{0,400}(>>?)\s*(?:" + _LITERAL + r"|(\w[\w.]*|\())")
+_REDIRECTED = lazily(r"\bprintf?\b[^;{}\n>]{0,400}(>>?)\s*(?:" + _LITERAL + r"|(\w[\w.]*|\(|\$))")
 _LITERALS = lazily(_LITERAL)
 _PIECE = lazily(_LITERAL + r'|\w*\((?:[^()"\n]|"(?:[^"\\\n]|\\.){0,2000}"){0,400}\)|[^"()\n;{}|]')  # of an expression
 _STARTS = (*";{}()\n&|!", "")  # what stands before an expression
@@ -166,7 +166,8 @@ def _substitution(text: str, at: int, acts: list[Act]) -> int:
     letters = flags[0] if flags is not None and text[at] == "s" else ""
     stop = min(end, len(text)) + len(letters)
     if "e" in letters:
-        acts.append(Act(Kind.SHELL, UNKNOWN, start=at, end=stop))
+        put = text[at + 2 : end - 1].rpartition(delimiter)[2]
+        acts.append(Act(Kind.SHELL, Value("", exact=False, rest=put), start=at, end=stop))
     if text[at] == "s" and text[stop : stop + 1] == "w":
         line_end = text.find("\n", stop)
         line_end = len(text) if line_end < 0 else line_end
@@ -215,7 +216,8 @@ _RUNS = lazily(
 # Shell commands and files of `sqlite3` and `psql` (sqlite3(1) dot commands; psql(1) meta-commands).
 _SHELLED = lazily(
     r"(?:^|\n)[ \t]*(?:\.(?:shell|system|sh|sy)\s+|\\!\s*|"
-    r"\.(?:output|once|excel|import)\s+['\"]?\||\\[goE]\s+\|)([^\n]*)"
+    r"\.(?:output|once|excel|import)\s+['\"]?\||\\[goE]\s+\||system\s+)([^\n]*)"
+    r"|\b(?:TO|FROM)\s+PROGRAM\s+'((?:[^']|''){1,4000})'"
 )
 _OUTPUT = lazily(r"(?:^|\n)[ \t]*(?:\.(?:output|once|log|backup|save|clone)|\\[goE])\s+['\"]?([^\s'\"|-][^\s'\"]*)")
 _INPUT = lazily(

@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from policyengine.shell.code import names
 from policyengine.shell.code.acts import Act, Kind
 from policyengine.shell.code.calls import MAX_CODE, Language, Rule, reader
 from policyengine.shell.values import Value
 
 _SHELL = Rule(Kind.COMMAND)
 _OPEN = Rule(Kind.READ)
-_DELETE = Rule(Kind.DELETE)
+_DELETE = Rule(Kind.DELETE, every=True)
 _TREE = Rule(Kind.DELETE_TREE)
 _WRITE = Rule(Kind.WRITE)
+_WRITE_TEXT = Rule(Kind.WRITE, content=1)
 _CONNECT = Rule(Kind.CONNECT)
+_UNKNOWN_CALL = Rule(Kind.OPAQUE, ("which function of the system is called is not known",))
 _POST = Rule(Kind.SEND, ("POST",))
 _DYNAMIC = Rule(Kind.OPAQUE, ("code is made at run time",))
 _TICKS = Rule(Kind.SHELL, literal=True)
@@ -29,17 +32,22 @@ PERL = Language(
         r"(?<![\w$@%.>-])(?:system|exec)\b\s*\(?": _SHELL,
         rf"(?<![\w$@%.>-])qx\s*{_BETWEEN}": _TICKS,
         r"`[^`]{0,4000}`": _TICKS,
+        r"(?<![\w$@%.>-])sysopen\b\s*\(?\s*(?:my\s+)?[$*]?\w+\s*,"
+        r"(?=[^;]{0,400}\bO_(?:WR|RDWR|CREAT|APPEND|TRUNC))": _WRITE,
         r"(?<![\w$@%.>-])(?:sys)?open\b\s*\(?\s*(?:my\s+)?[$*]?\w+\s*,": _OPEN,
         r"(?<![\w$@%.>-])(?:unlink|rmdir)\b\s*\(?": _DELETE,
         r"(?<![\w$@%>-])(?:File::Path::)?(?:rmtree|remove_tree)\b\s*\(?": _TREE,
-        r"(?<![\w$@%.>-])(?:rename|move|copy)\b\s*\(": Rule(Kind.WRITE, at=1),
+        r"(?<![\w$@%.>-])copy\b\s*\(": Rule(Kind.WRITE, at=1, source=0),
+        r"(?<![\w$@%.>-])(?:rename\b\s*\(?|move\b\s*\()": Rule(Kind.WRITE, at=1, source=0, gone=True),
+        r"(?<![\w$@%.>-])(?:sym)?link\b\s*\(?(?=\s*['\"q])": Rule(Kind.LINK, at=1, source=0),
+        r"(?<![\w$@%.>-])(?:do|require)\s+(?=['\"][^'\"]*[./])": Rule(Kind.SCRIPT, ("perl",)),
         r"(?<![\w$@%.>-])chmod\b\s*\(?": Rule(Kind.ATTRIBUTE, ("mode", ""), at=1),
         r"IO::Socket::INET\w*->new\s*\(\s*(?:PeerAddr\s*=>)?": _CONNECT,
         r"new\s+IO::Socket::INET\w*\s*\(\s*(?:PeerAddr\s*(?:=>|,))?": _CONNECT,
         r"(?<![\w$@%.>-])connect\s*\(": _CONNECT,
         r"->\s*(?:post|put|post_form)\s*\(": _POST,
         r"(?<![\w$@%.>-])LWP::\w+|HTTP::Tiny|LWP::Simple": Rule(Kind.FETCH),
-        r"(?<![\w$@%.>-])eval\b\s*\(?(?!\s*\{)": _DYNAMIC,
+        r"(?<![\w$@%.>-])eval\b\s*\(?(?!\s*\{)": Rule(Kind.CODE, ("perl",)),
         r"(?<![\w$@%.>-])(?:fork\b(?=[^;{}]{0,40}while)|while\s*\(?1?\)?\s*\{?\s*fork|fork\s+while\s+fork)": Rule(
             Kind.EXHAUST, ("fork-bomb",)
         ),
@@ -57,17 +65,26 @@ RUBY = Language(
         r"`[^`]{0,4000}`": _TICKS,
         rf"%x{_BETWEEN}": _TICKS,
         r"(?:File|IO)\.(?:open|new)\s*\(?": _OPEN,
+        r"(?<![\w.])(?:Kernel\.)?open\s*\(?(?=\s*['\"]\s*\|)": _OPEN,
+        r"\b(?:public_send|__send__|send)\s*\(?\s*(?::|['\"])(?:system|exec|spawn|popen|`)['\"]?\s*,": _SHELL,
+        r"\bmethod\s*\(?\s*(?::|['\"])(?:system|exec|spawn)['\"]?\s*\)\s*\.\s*(?:call\s*)?\(": _SHELL,
+        r"\b(?:public_send|__send__|send|const_get)\s*\(?\s*(?:['\"][^'\"]*['\"]\s*\+|\[)": Rule(
+            Kind.OPAQUE, ("which method is called is not known",)
+        ),
         r"File\.(?:read|readlines|foreach)\s*\(?": _OPEN,
-        r"(?:File|IO)\.(?:write|binwrite)\s*\(?": _WRITE,
+        r"(?:File|IO)\.(?:write|binwrite)\s*\(?": _WRITE_TEXT,
+        r"File\.rename\s*\(?|FileUtils\.(?:mv|move)\b\s*\(?": Rule(Kind.WRITE, at=1, source=0, gone=True),
+        r"(?:File\.(?:sym)?link|FileUtils\.(?:ln|ln_s|ln_sf|symlink))\b\s*\(?": Rule(Kind.LINK, at=1, source=0),
+        r"(?<![\w.])(?:require_relative|load|require\s*\(?(?=\s*['\"][./]))\s*\(?": Rule(Kind.MODULE, ("ruby",)),
         r"File\.(?:delete|unlink)\s*\(?|FileUtils\.rm(?:_f)?\b\s*\(?|Dir\.rmdir\s*\(?": _DELETE,
         r"FileUtils\.(?:rm_r|rm_rf|remove_dir|remove_entry|rmtree)\b\s*\(?": _TREE,
-        r"FileUtils\.(?:cp|mv|cp_r|install)\b\s*\(?": Rule(Kind.WRITE, at=1),
+        r"FileUtils\.(?:cp|copy|cp_r|install)\b\s*\(?": Rule(Kind.WRITE, at=1, source=0),
         r"File\.chmod\s*\(?": Rule(Kind.ATTRIBUTE, ("mode", ""), at=1),
         r"(?:TCPSocket|TCPServer|UDPSocket)\.(?:new|open)\s*\(?": _CONNECT,
         r"(?:Net::HTTP(?:\.|::)(?:[pP]ost(?:_form)?|[pP]ut|[pP]atch)|(?:HTTParty|Faraday|RestClient|HTTP)\.(?:post|put))\b"
         r"\s*\(?(?:\s*URI(?:\.parse)?\()?": _POST,
         r"(?:Net::HTTP\.\w+|URI\.open|open-uri)\s*\(?": Rule(Kind.FETCH),
-        r"(?<![\w.])(?:eval|instance_eval|class_eval)\b\s*\(?": _DYNAMIC,
+        r"(?<![\w.])(?:eval|instance_eval|class_eval)\b\s*\(?(?!\s*(?:\{|do\b))": Rule(Kind.CODE, ("ruby",)),
     },
     plain="'",
     interpolated=r"#[{$@]",
@@ -82,13 +99,30 @@ _HTTP = r"(?:https?|require\(['\"](?:node:)?https?['\"]\))"
 JAVASCRIPT = Language(
     {
         r"\b(?:exec|execSync)\s*\(": Rule(Kind.SHELL),
-        r"\b(?:spawn|spawnSync|execFile|execFileSync|fork)\s*\(": _SHELL,
+        r"\b(?:spawn|spawnSync|execFile|execFileSync)\s*\(": _SHELL,
+        r"\bfork\s*\((?=\s*['\"])|\bnew\s+Worker\s*\((?=\s*['\"])": Rule(Kind.SCRIPT, ("node",)),
+        r"\b(?:require|import)\s*\((?=\s*['\"][./])|\b(?:from|import)\s+(?=['\"][./])": Rule(Kind.MODULE, ("node",)),
+        r"\b(?:require|import)\s*\(\s*(?:['\"][^'\"]*['\"]\s*\+|atob\b|Buffer\b)": Rule(
+            Kind.OPAQUE, ("which module is loaded is not known",)
+        ),
+        r"\bprocess\s*\.\s*(?:binding|_linkedBinding|dlopen)\s*\(": Rule(
+            Kind.OPAQUE, ("parts of the interpreter are reached directly",)
+        ),
+        r"\brequire\s*\(\s*['\"](?:node:)?(?:child_process|vm|fs)['\"]\s*\)\s*\[": Rule(
+            Kind.OPAQUE, ("which function is called is not known",)
+        ),
         r"\b(?:rm|rmSync|rmdir|rmdirSync|rimraf(?:\.sync)?|removeSync|emptyDirSync)\s*\(": _TREE,
         r"\b(?:unlink|unlinkSync)\s*\(": _DELETE,
-        r"\b(?:writeFile|writeFileSync|createWriteStream|outputFile\w*|truncateSync|mkdirSync)\s*\(": _WRITE,
-        r"\b(?:appendFile|appendFileSync)\s*\(": Rule(Kind.APPEND),
+        r"\b(?:createWriteStream|truncateSync|mkdirSync)\s*\(": _WRITE,
+        r"\b(?:writeFile|writeFileSync|outputFile\w*|writeTextFile(?:Sync)?)\s*\(|\bBun\.write\s*\(": Rule(
+            Kind.WRITE, content=1
+        ),
+        r"\b(?:appendFile|appendFileSync)\s*\(": Rule(Kind.APPEND, content=1),
+        r"\bopenSync\s*\(|\bpromises\s*\.\s*open\s*\(": _OPEN,
         r"\b(?:readFile|readFileSync|createReadStream)\s*\(": Rule(Kind.READ),
-        r"\b(?:copyFile|copyFileSync|rename|renameSync|cpSync)\s*\(": Rule(Kind.WRITE, at=1),
+        r"\b(?:copyFile|copyFileSync|cpSync)\s*\(": Rule(Kind.WRITE, at=1, source=0),
+        r"\b(?:rename|renameSync)\s*\(": Rule(Kind.WRITE, at=1, source=0, gone=True),
+        r"\b(?:symlink|symlinkSync|linkSync)\s*\(": Rule(Kind.LINK, at=1, source=0),
         r"\b(?:chmod|chmodSync)\s*\(": Rule(Kind.ATTRIBUTE, ("mode", "")),
         r"\bnet\s*\.\s*(?:connect|createConnection)\s*\(|\.connect\s*\(": _CONNECT,
         rf"\b(?:fetch|axios|got|ky|{_HTTP}\s*\.\s*request)\s*\((?={_SENDING})": _POST,
@@ -99,6 +133,7 @@ JAVASCRIPT = Language(
     },
     interpolating="`",
     interpolated=r"\$\{",
+    plainly=names.javascript,
     environment=r"\bprocess\.env\b(?!\s*(?:\.\w|\[|\?\.))",
     name="node",
 )
@@ -108,9 +143,18 @@ PHP = Language(
         r"(?<![\w$>])(?:system|exec|shell_exec|passthru|popen|proc_open|pcntl_exec)\s*\(": Rule(Kind.SHELL),
         r"`[^`]{0,4000}`": _TICKS,
         r"(?<![\w$>])(?:unlink|rmdir)\s*\(": _DELETE,
-        r"(?<![\w$>])file_put_contents\s*\(": _WRITE,
+        r"(?<![\w$>])(?:call_user_func(?:_array)?|array_map|array_walk|array_filter|register_shutdown_function|ob_start)\s*\("
+        r"\s*['\"]\\?(?:system|exec|shell_exec|passthru|popen|proc_open)['\"]\s*,": Rule(Kind.SHELL),
+        r"(?<![\w$>])call_user_func(?:_array)?\s*\(\s*(?:['\"][^'\"]*['\"]\s*\.|\$_)": Rule(
+            Kind.OPAQUE, ("which function is called is not known",)
+        ),
+        r"(?<![\w$>])preg_replace\s*\(\s*(?:'/[^']*/\w*e\w*'|\"/[^\"]*/\w*e\w*\")\s*,": Rule(Kind.CODE, ("php",)),
+        r"(?<![\w$>])file_put_contents\s*\(": _WRITE_TEXT,
+        r"(?<![\w$>])(?:include|require)(?:_once)?\b\s*\(?(?=\s*['\"])": Rule(Kind.SCRIPT, ("php",)),
+        r"(?<![\w$>])(?:sym)?link\s*\(": Rule(Kind.LINK, at=1, source=0),
         r"(?<![\w$>])fopen\s*\(": _OPEN,
-        r"(?<![\w$>])(?:rename|copy)\s*\(": Rule(Kind.WRITE, at=1),
+        r"(?<![\w$>])copy\s*\(": Rule(Kind.WRITE, at=1, source=0),
+        r"(?<![\w$>])rename\s*\(": Rule(Kind.WRITE, at=1, source=0, gone=True),
         r"(?<![\w$>])chmod\s*\(": Rule(Kind.ATTRIBUTE, ("mode", "")),
         r"(?<![\w$>])(?:fsockopen|pfsockopen|stream_socket_client|socket_connect)\s*\(": _CONNECT,
         r"(?<![\w$>])(?:socket_bind|stream_socket_server)\s*\(": Rule(Kind.LISTEN, at=1),
@@ -119,9 +163,11 @@ PHP = Language(
         r"(?<![\w$>])curl_init\s*\(": Rule(Kind.FETCH),
         r"(?<![\w$>])(?:file_get_contents|readfile)\s*\((?=\s*['\"]https?:)": Rule(Kind.FETCH),
         r"(?<![\w$>])(?:file_get_contents|readfile|file)\s*\(": Rule(Kind.READ),
-        r"(?<![\w$>])(?:eval|assert|create_function)\s*\(": _DYNAMIC,
+        r"(?<![\w$>])(?:eval|assert)\s*\(": Rule(Kind.CODE, ("php",)),
+        r"(?<![\w$>])create_function\s*\(": _DYNAMIC,
     },
     plain="'",
+    plainly=names.php,
     name="php",
 )
 
@@ -129,13 +175,15 @@ LUA = Language(
     {
         r"\bos\s*\.\s*execute\s*\(?|\bio\s*\.\s*popen\s*\(?": Rule(Kind.SHELL),
         r"\bos\s*\.\s*remove\s*\(?": _DELETE,
-        r"\bos\s*\.\s*rename\s*\(": Rule(Kind.WRITE, at=1),
+        r"\bos\s*\.\s*rename\s*\(": Rule(Kind.WRITE, at=1, source=0, gone=True),
         r"\bio\s*\.\s*open\s*\(": _OPEN,
         r"\bio\s*\.\s*output\s*\(": _WRITE,
         r":\s*connect\s*\(|\bsocket\s*\.\s*(?:connect|tcp)\s*\(": _CONNECT,
-        r"\b(?:load|loadstring|dofile)\s*\(": _DYNAMIC,
+        r"\b(?:load|loadstring)\s*\(?": Rule(Kind.CODE, ("lua",)),
+        r"\bdofile\s*\(?": Rule(Kind.SCRIPT, ("lua",)),
     },
     interpolating="",
+    plainly=names.lua,
 )
 
 APPLESCRIPT = Language(
@@ -169,7 +217,16 @@ R = Language(
     {
         r"\bsystem2?\s*\(|\bshell\s*\(": Rule(Kind.SHELL),
         r"\b(?:unlink|file\.remove)\s*\(": Rule(Kind.DELETE_TREE),
-        r"\b(?:writeLines|write\.csv|saveRDS|file\.create)\s*\(": _WRITE,
+        r"\bwriteLines\s*\(": Rule(Kind.WRITE, at=1, content=0),
+        r"\b(?:write\.csv|write\.table|saveRDS|write)\s*\(": Rule(Kind.WRITE, at=1),
+        r"\bfile\.create\s*\(": _WRITE,
+        r"\bcat\s*\([^()]{0,400}?\bfile\s*=": _WRITE,
+        r"\bfile\.copy\s*\(": Rule(Kind.WRITE, at=1, source=0),
+        r"\bfile\.rename\s*\(": Rule(Kind.WRITE, at=1, source=0, gone=True),
+        r"\bfile\.(?:sym)?link\s*\(": Rule(Kind.LINK, at=1, source=0),
+        r"\b(?:readLines|readRDS|read\.csv|scan)\s*\((?=\s*['\"](?!https?:))": Rule(Kind.READ),
+        r"\bsource\s*\((?=\s*['\"](?!https?:))": Rule(Kind.SCRIPT, ("r",)),
+        r"\bsource\s*\((?=\s*['\"]https?:)": _DYNAMIC,
         r"\b(?:httr::)?(?:POST|PUT|PATCH)\s*\(": _POST,
         r"\bdownload\.file\s*\(": Rule(Kind.FETCH),
         r"\beval\s*\(\s*parse": _DYNAMIC,

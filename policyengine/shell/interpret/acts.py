@@ -26,9 +26,11 @@ from policyengine.effects import (
     Transfer,
 )
 from policyengine.shell.code import ARGUMENT, Act, Kind, read_code
+from policyengine.shell.interpret.links import linked
 from policyengine.shell.interpret.machine import Machine
-from policyengine.shell.interpret.redirects import is_standard, place_of
+from policyengine.shell.interpret.redirects import file_stream, is_standard, place_of
 from policyengine.shell.interpret.streams import Stream
+from policyengine.shell.interpret.trees import FOREIGN, FROM_ELSEWHERE, MAX_TREES
 from policyengine.shell.paths import Path, Place, tilde
 from policyengine.shell.urls import split_host, split_url
 from policyengine.shell.values import Value, from_template
@@ -146,6 +148,31 @@ def _write(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
         machine.write_file(path, Stream(None if text == HOLE else text, taint), append=append)
 
 
+def _link(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
+    """A link: what is reached through it from now on is its target."""
+    path, unknown, glob = _place(machine, act.value)
+    target = _place(machine, act.words[0])
+    machine.effects.append(
+        FileRead(target.path, target.unknown, target.glob, False, machine.where, act.words[0].span, origin)
+    )
+    machine.effects.append(FileWrite(path, unknown, glob, False, CLEAN, machine.where, span, origin))
+    if not (unknown or target.unknown):
+        linked(machine.links, path, target.path)
+
+
+def _unpack(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
+    """An archive that is unpacked: from elsewhere, it makes a tree of the directory."""
+    path, unknown, glob = _place(machine, act.value)
+    archive = _place(machine, act.words[0])
+    taint = file_stream(machine, archive).taint
+    machine.effects.append(
+        FileRead(archive.path, archive.unknown, archive.glob, False, machine.where, act.words[0].span, origin)
+    )
+    machine.effects.append(FileWrite(path, unknown, glob, False, taint, machine.where, span, origin))
+    if taint & FROM_ELSEWHERE and not unknown and len(machine.trees) < MAX_TREES:
+        machine.trees[path.rstrip("/") + "/"] = FOREIGN
+
+
 def _delete(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
     path, unknown, glob = _place(machine, act.value)
     machine.effects.append(FileDelete(path, unknown, glob, act.kind is Kind.DELETE_TREE, machine.where, span, origin))
@@ -220,6 +247,8 @@ _HANDLERS: dict[Kind, Handler] = {
     Kind.READ: _read,
     Kind.WRITE: _write,
     Kind.APPEND: _write,
+    Kind.LINK: _link,
+    Kind.UNPACK: _unpack,
     Kind.DELETE: _delete,
     Kind.DELETE_TREE: _delete,
     Kind.ATTRIBUTE: _attribute,

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from policyengine.effects import CLEAN, Connect, Effect, FileWrite, Taint, Taints, Where
+from policyengine.effects import CLEAN, Connect, Effect, FileWrite, Taints, Where
 from policyengine.patterns import lazily
 from policyengine.shell.interpret.invocation import Invocation
-from policyengine.shell.interpret.trees import FOREIGN, MAX_TREES, taint_below
+from policyengine.shell.interpret.trees import FOREIGN, FROM_ELSEWHERE, MAX_TREES, taint_below
 from policyengine.shell.paths import base_name
 from policyengine.shell.urls import split_url
 
-_FROM_ELSEWHERE: Taints = frozenset({Taint.FETCHED, Taint.FOREIGN})
 _ARCHIVE_END = lazily(
     r"(?:\.git|\.tar)?(?:\.(?:gz|xz|bz2|zst|lz4|tgz|txz|tbz2?|zip|7z|rar|whl|crate|gem|jar|cpio|deb|rpm))?\Z"
 )
@@ -30,7 +29,7 @@ def arrived(invocation: Invocation, effects: Sequence[Effect]) -> None:
         return
     if "downloads" in flags:
         _downloaded(invocation)
-    if not (invocation.content.taint & _FROM_ELSEWHERE):
+    if not (invocation.content.taint & FROM_ELSEWHERE):
         return
     if "clones" in flags and not any(isinstance(effect, FileWrite) for effect in effects):
         effects = [FileWrite(invocation.cwd.path)]

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from policyengine.effects import Taint, Taints, WrittenFile
 
 FOREIGN: Taints = frozenset({Taint.FOREIGN})
+FROM_ELSEWHERE: Taints = frozenset({Taint.FETCHED, Taint.FOREIGN})
 MAX_TREES = 64  # of one call
 _PATTERN = re.compile(r"[*?\[{]")
 

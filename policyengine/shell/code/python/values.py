@@ -38,7 +38,7 @@ _SAME = frozenset(
 )  # fmt: skip
 _SAME_METHODS = frozenset({"decode", "encode", "strip", "expanduser", "resolve", "absolute", "read", "text", "content"})
 _ALIASED = frozenset({"eval", "exec", "open", "compile", "__import__", "getattr"})
-_OPENING = frozenset({"open", "io.open", "codecs.open", "os.fdopen"})
+_OPENING = frozenset({"open", "io.open", "codecs.open", "os.fdopen", "tarfile.open", "zipfile.ZipFile"})
 MAX_SCANNED = 300  # nodes of an expression that are looked at for where its value comes from
 _FETCHING = (
     "urllib.request.urlopen",
