@@ -56,11 +56,12 @@ def php(text: str) -> str:
     return text
 
 
-_LONG = lazily(r"\[\[((?:[^\]]|\](?!\])){0,4000})\]\]")
-
-
 def lua(text: str) -> str:
     """`[[text]]` as a quoted text."""
-    if "[[" not in text:
-        return text
-    return _LONG.sub(lambda found: '"' + found[1].replace("\\", "\\\\").replace('"', '\\"') + '"', text)
+    pieces: list[str] = []
+    at = 0
+    while (start := text.find("[[", at)) >= 0 and (end := text.find("]]", start)) >= 0:
+        inner = text[start + 2 : end].replace("\\", "\\\\").replace('"', '\\"')
+        pieces += [text[at:start], '"', inner, '"']
+        at = end + 2
+    return text if not pieces else "".join([*pieces, text[at:]])
