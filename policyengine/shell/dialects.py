@@ -30,8 +30,9 @@ class Dialect(NamedTuple):
         dollar_quotes: `$'…'` and `$"…"` are quotes; otherwise the `$` is a character before a plain quote.
         wide_redirects: `&>`, `&>>`, `<<<`, `{name}>` and `|&` are operators; otherwise `&>` is a background `&` and a
         `>`.
-        equals_expansion: an unquoted word `=name` becomes the path of a program, `>!` and `>&!` are operators (zsh);
-            such text is refused, since no node says it.
+        equals_expansion: an unquoted word `=name` becomes the path of a program, `>!` and `>&!` are operators, `repeat`
+            and `{name}` begin compound commands, `${(e)x}` and `$~x` expand a value again (zsh); such text is refused,
+            since no node says it. Nor are there extended globs with a letter before `(`: that is code for zsh.
     """
 
     name: str

@@ -43,6 +43,8 @@ _braced_head = re.compile(
     r"(#(?=[A-Za-z_0-9]|[@*#?$!-]\})|!(?=[A-Za-z_0-9]|[@*#?$!-]\}))?([A-Za-z_]\w*+|[0-9]++|\$(?![{(\[$])|[@*#?!-])",
     re.ASCII,
 ).match
+# Flags `e` and `%`, and `~`, with which commands in a value run (zshexpn(1), parameter expansion, GLOB_SUBST).
+_zsh_evaluates = re.compile(r"[\^=#+]*+(?:~|\([^()\0]*[e%~])").match
 _operator = re.compile(r":[-=?+]|[-=?+]|##?|%%?|/[/#%]?|\^\^?|,,?|~~?|@|:").match
 _all_names = re.compile(r"[*@](?=\})").match
 _PATTERN_OPERATORS = frozenset(("#", "##", "%", "%%", "^", "^^", ",", ",,", "~", "~~"))
@@ -182,6 +184,8 @@ class Expansions(Substitutions):
         """braced: '${' ['#' | '!'] parameter ['[' subscript ']'] [operator operands] '}' ."""
         if self.text[self.pos] in " \t\n|":
             return (yield from self.funsub(start))
+        if self.dialect.equals_expansion and _zsh_evaluates(self.text, self.pos):
+            self.fail("zsh expands again what this parameter holds")
         found = _braced_head(self.text, self.pos)
         prefix, name, subscript, operator = "", "", None, ""
         if found is not None:

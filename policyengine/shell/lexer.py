@@ -135,7 +135,7 @@ class Cursor:
         self.pos = 0
         self.base: Shift = base
         self.dialect = dialect
-        self.extglob = extglob
+        self.extglob = extglob and not dialect.equals_expansion
         self.budget = budget
         self.strict = strict
         self.fault: ParseError | None = None

@@ -101,6 +101,9 @@ def _dollar(cursor: Cursor, mode: Mode) -> str | bool | WordPart:
         return True
     if follower in "'\"" and not mode.quoted and cursor.dialect.dollar_quotes:
         return True if follower == '"' else _ansi_quoted(cursor, mode)
+    if follower == "~" and cursor.dialect.equals_expansion:
+        cursor.fail("zsh expands again what this parameter holds")
+        return "$"
     cursor.pos = start + 1
     return "$"
 

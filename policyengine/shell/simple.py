@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from policyengine.shell.heredocs import Heredocs
 from policyengine.shell.lexer import END, WORD_ENDS, Steps, blanks, new, one_of, plain_text
-from policyengine.shell.modes import ELEMENT, SUBSCRIPT, WORD
+from policyengine.shell.modes import ELEMENT, SUBSCRIPT, WORD, expands
 from policyengine.shell.nodes import (
     ArrayElement,
     Assignment,
@@ -46,6 +46,8 @@ _redirect = re.compile(
 ).match
 assignment_start = re.compile(r"([A-Za-z_]\w*+)(?:(\+?=)|\[)", re.ASCII).match
 _array_argument = re.compile(r"([A-Za-z_]\w*+)(?:\[([^]]*)\])?(\+?)=", re.ASCII).fullmatch
+_ZSH_WORDS = frozenset(("repeat", "-"))
+_prompt_option = re.compile(r"-\w*P").match
 _equals = re.compile(r"\+?=").match
 # Builtins whose arguments may be arrays; to the last two bash gives them as texts.
 _TAKING_ARRAYS = frozenset(["eval", "let"])
@@ -184,7 +186,12 @@ class SimpleCommands(Heredocs):
         return _GO_ON
 
     def refuse_for_zsh(self, words: list[Word], redirects: list[Redirect]) -> None:
-        """Fail at what zsh reads as something that no node says: `=name` and `>!`."""
+        """Fail at what zsh reads as something that no node says: `=name`, `>!`, `repeat`, `{name}` (zshmisc(1))."""
+        first = plain_text(words[0]) if words else None
+        if first in _ZSH_WORDS or (first is not None and first[0] == "{" and len(first) > 1):
+            self.fail(f"zsh takes `{first}` for no command")
+        if first == "print" and any(map(_is_prompt_option, words)) and any(map(_holds_substitution, words)):
+            self.fail("zsh may expand what `print -P` prints")
         for word in words:
             if (plain_text(word) or "").startswith("="):
                 self.fail("zsh expands `=name` to the path of a program")
@@ -308,6 +315,14 @@ class SimpleCommands(Heredocs):
             return new(ArrayElement, (subscript, operator == "+=", word, start + base, self.pos + base))
         word = yield from self.bracketed_word("[", start, subscript)
         return new(ArrayElement, (None, False, word, start + base, self.pos + base))
+
+
+def _is_prompt_option(word: Word) -> bool:
+    return _prompt_option(plain_text(word) or "") is not None
+
+
+def _holds_substitution(word: Word) -> bool:
+    return any(isinstance(part, SingleQuoted) and expands(part.text) for part in word.parts)
 
 
 def assigning_word(node: Assignment) -> Word:

@@ -18,6 +18,7 @@ CASES = Path(__file__).parent.parent / "cases"
 VALID = yaml.safe_load((CASES / "parse_valid.yaml").read_text(encoding="utf-8"))
 INVALID = yaml.safe_load((CASES / "parse_invalid.yaml").read_text(encoding="utf-8"))
 FAULTY = yaml.safe_load((CASES / "parse_faulty.yaml").read_text(encoding="utf-8"))
+ZSH = yaml.safe_load((CASES / "parse_zsh.yaml").read_text(encoding="utf-8"))
 BASH = shutil.which("bash")
 needs_bash = pytest.mark.skipif(BASH is None, reason="bash is not installed")
 
@@ -175,11 +176,27 @@ def test_dialects_differ(text: str, dialect: str, count: int) -> None:
     assert len(list(parse(text, dialect).commands())) == count
 
 
-@pytest.mark.parametrize("text", ["=ls a", "a >! b", "a >&! b"])
-def test_zsh_refuses_what_no_node_says(text: str) -> None:
-    parse(text)
-    with pytest.raises(ParseError):
-        parse(text, "zsh")
+@pytest.mark.parametrize("row", rows(ZSH))
+def test_zsh_refuses_what_no_node_says(row: dict[str, Any]) -> None:
+    parse(row["text"])
+    assert (read(row["text"], "zsh").fault is not None) == row["refused"]
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
+@pytest.mark.parametrize("row", rows(ZSH))
+def test_zsh_accepts_what_is_refused_for_it(row: dict[str, Any]) -> None:
+    assert (
+        subprocess.run([str(shutil.which("zsh")), "-fnc", row["text"]], capture_output=True, check=False).returncode
+        == 0
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["a *(e:b:)", "a *(+b)", "a=(*(e:b:))", "a =(b)", "a () { b }", "() { a }", "if (a) b"]
+)
+def test_what_only_zsh_reads_is_a_fault_in_every_dialect(text: str) -> None:
+    readings = [read(text, dialect, extglob=dialect == "zsh") for dialect in ("bash", "sh", "zsh")]
+    assert all(reading.fault is not None for reading in readings)
 
 
 def test_an_unknown_dialect_is_a_usage_error() -> None:
