@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from policyengine.effects import KINDS, Effect, Facts
 from policyengine.model import Finding, Outcome, Request, Severity, Verdict
@@ -12,6 +12,7 @@ from policyengine.policies.ruleset.sight import Sight, Zones
 from policyengine.records import NamedTuple
 from policyengine.state import RunState
 
+MANY = 32  # effects, from which on equal ones are looked for
 MAX_FINDINGS = 200  # of one rule about one call; what is over is counted in one more
 REQUESTS = "request"  # under which rules over requests stand beside the kinds of effects
 SEVERITIES: Mapping[Outcome, Severity] = {
@@ -55,16 +56,32 @@ class RuleSet:
         """
         sight = Sight(self._ready_zones, request.context, facts.effects)
         found: list[tuple[Rule, Effect]] = []
-        for effect in facts.effects:
-            index, default = self._indexes.get(type(effect)) or self._index(type(effect))
-            matching = index.matching(effect, sight)
-            if default is not None and not _says(matching, default.outcome):
-                matching.append(default)
+        for effect, matching in self._several(sight) if len(facts.effects) > MANY else self._each(sight):
             if matching:
                 found += [(rule, effect) for rule in matching]
         findings = _findings(found) if found else []
         findings += [rule.finding(None, None) for rule in self._ready_requests().matching(request)]
         return _verdict(self.name, findings)
+
+    def _each(self, sight: Sight) -> Iterator[tuple[Effect, list[Rule]]]:
+        return ((effect, self._matching(effect, sight)) for effect in sight.effects)
+
+    def _several(self, sight: Sight) -> Iterator[tuple[Effect, list[Rule]]]:
+        """The same where effects repeat themselves: those that differ in their spans alone are judged once."""
+        known: dict[object, list[Rule]] = {}
+        for effect in sight.effects:
+            key = (type(effect), effect[:-2], effect[-1])
+            rules = known.get(key)
+            if rules is None:
+                rules = known[key] = self._matching(effect, sight)
+            yield effect, rules
+
+    def _matching(self, effect: Effect, sight: Sight) -> list[Rule]:
+        index, default = self._indexes.get(type(effect)) or self._index(type(effect))
+        matching = index.matching(effect, sight)
+        if default is not None and not _says(matching, default.outcome):
+            matching.append(default)
+        return matching
 
     def _index(self, kind: type[Effect]) -> tuple[Index, Rule | None]:
         name = KINDS[kind]
