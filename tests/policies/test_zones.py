@@ -119,7 +119,7 @@ def test_a_glob_belongs_to_what_it_may_name(path: str, inside: set[str], touched
     assert _sight().touched(path, False, True) >= touched
 
 
-@pytest.mark.parametrize("name", ["*", "[a-z]*", "?*", ".[0-9]*", "*.md", "[0-9]*.md"])
+@pytest.mark.parametrize("name", ["*", "[a-z]*", "?*", ".[0-9]*", "*.md", "[0-9]*.md", "access.*", "*.[!r]*", "*php"])
 def test_a_glob_without_letters_of_a_name_does_not_point_at_it(name: str) -> None:
     assert "keys" not in _sight().touched(f"/workspace/{name}", False, True)
 

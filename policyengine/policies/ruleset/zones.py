@@ -162,8 +162,9 @@ class Glob:
         self._test = glob_test(self._loose)
         self._head = self._loose.partition("*")[0]
         self._visible = segment[0] in "*?["
-        self._bare = segment[0] in "*?" and "." in segment and not segment.rpartition(".")[0].strip("*?")
-        self._plain = not self._loose.strip("*?")
+        ending = segment.lstrip("*?").lstrip(".")
+        self._bare = segment[0] in "*?" and (ending.isalnum() or not segment.rpartition(".")[0].strip("*?"))
+        self._plain = not self._loose.strip("*?." if self._visible else "*?")
         self._digit = self._loose.partition("*")[0].find("?") if segment.partition("[")[2][:4] == "0-9]" else -1
 
     def fitting(self, names: Iterable[str]) -> list[str]:
@@ -196,7 +197,8 @@ def _runs_into(head: str, letters: str, name: str) -> bool:
     """Whether the beginning of one glob ends in letters with which a name that begins with a star goes on."""
     if name[:1] != "*" or letters[:1] not in head:
         return False
-    return any(letters.startswith(head[start:]) for start in range(max(len(head) - len(letters), 0), len(head)))
+    shared = len(head.rstrip("."))  # a dot alone is in every name
+    return any(letters.startswith(head[start:]) for start in range(max(len(head) - len(letters), 0), shared))
 
 
 class Walked(NamedTuple):
