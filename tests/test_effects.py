@@ -36,6 +36,6 @@ def test_json_names_the_kind_and_sorts_taints() -> None:
     effect = effects.FileWrite("/a", taint=frozenset({Taint.SECRET, Taint.FETCHED}), span=(1, 2), origin="tee")
     assert as_json(effect) == {
         "kind": "file.write", "path": "/a", "unknown": False, "glob": False, "append": False,
-        "taint": ["fetched", "secret"], "where": "here", "span": [1, 2], "origin": "tee",
+        "taint": ["fetched", "secret"], "recursive": False, "where": "here", "span": [1, 2], "origin": "tee",
     }  # fmt: skip
     assert kind_of(effect) == "file.write"

@@ -8,12 +8,14 @@ loopback interface (`files.test`) or to an address that nothing routes to.
 from __future__ import annotations
 
 import os
+import re
 import resource
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -22,6 +24,7 @@ from fuzz.bash import USER
 from fuzz.effects_run import holder
 
 SECONDS = 10.0  # for one example
+DAEMON_SECONDS = 1.5  # after so long, what a finished command left running is ended
 WORKSPACE: Final = "/workspace"
 HOME: Final = "/home/agent"
 AREAS: Final = (WORKSPACE, HOME, "/tmp")
@@ -130,12 +133,13 @@ class Root:
     def run(self, text: str, files: Mapping[str, str], setup: str = "", stdin: str = "") -> Ran:
         """Run a bash text in a freshly laid out world, traced; `setup` runs before it, untraced."""
         self._lay_out(files)
-        if setup:
-            self._start(["bash", "--noprofile", "--norc", "-ec", setup], "", check=True)
         log = self.path / "log/trace"
         log.unlink(missing_ok=True)
+        if setup:
+            self._start(["bash", "--noprofile", "--norc", "-ec", setup], "", check=True)
         before = self._present()
-        strace = ["strace", "-f", "-y", "-s", "4096", "-o", "/log/trace", "-e", "trace=" + ",".join(_CALLS.split())]
+        strace = ["strace", "-f", "--seccomp-bpf", "-y", "-s", "4096", "-o", "/log/trace", "-e"]
+        strace.append("trace=" + ",".join(_CALLS.split()))
         status, said = self._start([*strace, "bash", "--noprofile", "--norc", "-c", text], stdin)
         trace = log.read_text(errors="replace") if log.exists() else ""
         return Ran(trace, status, before, self._present(), said)
@@ -152,11 +156,17 @@ class Root:
             text=True,
             errors="replace",
         )
-        try:
-            said = process.communicate(stdin, timeout=SECONDS)[1]
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # with it the first process of the namespace, and so all
-            return None, process.communicate()[1][-300:]
+        start, given = time.monotonic(), stdin
+        while True:
+            try:
+                said = process.communicate(given, timeout=DAEMON_SECONDS)[1]
+                break
+            except subprocess.TimeoutExpired:
+                given = ""
+                status = _ended(self.path / "log/trace")
+                if status is not None or time.monotonic() - start > SECONDS:
+                    os.killpg(process.pid, signal.SIGKILL)  # with it the first process of the namespace, and so all
+                    return status, process.communicate()[1][-300:]
         if check and process.returncode:
             raise OSError(f"`{command[-1]}` ended with {process.returncode}: {said[-300:]}")
         return process.returncode, said[-300:]
@@ -195,6 +205,14 @@ class Root:
                 inside = "/" + os.path.relpath(folder, self.path)
                 found.update(f"{inside}/{name}" for name in (*folders, *names))
         return frozenset(found)
+
+
+def _ended(trace: Path) -> int | None:
+    """The exit status of the first process of a trace, whose daemons may go on; None while it runs."""
+    text = trace.read_text(errors="replace") if trace.exists() else ""
+    first = text.partition(" ")[0]
+    found = re.search(rf"^{first} +\+\+\+ exited with (\d+)", text, re.MULTILINE) if first else None
+    return None if found is None else int(found[1])
 
 
 def _child(pid: int) -> int:

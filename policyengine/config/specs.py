@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from policyengine.config.specs_check import check, context_of
@@ -18,6 +19,7 @@ from policyengine.config.specs_schema import (
     TemplateSpec,
 )
 from policyengine.config.validated import validated
+from policyengine.shell.programs.texts import Part, is_text, parts_of
 
 if TYPE_CHECKING:
     from policyengine.config.yamlfile import Document, Place
@@ -269,8 +271,16 @@ def _constant(value: Constant, names: Mapping[str, str]) -> Json:
 
 def _reference(text: str, names: Mapping[str, str]) -> str:
     """Name an option by its canonical spelling, under which its value is kept."""
+    if is_text(text):
+        parts, rest = parts_of(text)
+        return "".join(map(partial(_part, names=names), parts)) + rest
     option = text.removeprefix("$opt:")
     return text if option == text else f"$opt:{names[option]}"
+
+
+def _part(part: Part, names: Mapping[str, str]) -> str:
+    reference = _reference(f"${part.reference}", names)[1:]
+    return f"{part.before}${{{reference}{'|' if part.change else ''}{part.change}}}"
 
 
 def _stated(entries: Mapping[str, Json | None]) -> Compiled:

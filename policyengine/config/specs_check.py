@@ -22,6 +22,7 @@ from policyengine.config.specs_schema import (
 )
 from policyengine.effects import EFFECTS, Cause, Taint, Where
 from policyengine.records import NamedTuple
+from policyengine.shell.programs.texts import is_text, mistakes, parts_of
 from policyengine.shell.programs.vocabulary import (
     AUTOMATIC_FLAGS,
     INPUTS,
@@ -210,7 +211,9 @@ def _template_flaws(template: TemplateSpec, context: Context, place: Place) -> I
         if len(plural) > 1:
             yield Flaw("several different references to many values", (*place, kind), "at most one")
         for name, value in fields.items():
-            if isinstance(value, str) and value.startswith("$"):
+            if isinstance(value, str) and is_text(value):
+                yield from _text_flaws(value, context, (*place, kind, name))
+            elif isinstance(value, str) and value.startswith("$"):
                 yield from _reference_flaws(value, context, (*place, kind, name))
 
 
@@ -241,6 +244,15 @@ def _value_flaws(name: str, value: Constant, default: object, place: Place) -> I
         yield Flaw(f"`{value}` does not fit", place, "true or false" if isinstance(default, bool) else "a text")
 
 
+def _text_flaws(text: str, context: Context, place: Place) -> Iterator[Flaw]:
+    for mistake in mistakes(text):
+        yield Flaw(mistake, place, "`${REFERENCE}` or `${REFERENCE|CHANGE}` amid plain characters")
+    for part in parts_of(text)[0]:
+        if part.reference in ("value", "key"):
+            yield Flaw(f"`${part.reference}` inside a text", place, "an operand, an option or a role")
+        yield from _reference_flaws(f"${part.reference}", context, place)
+
+
 def _reference_flaws(reference: str, context: Context, place: Place) -> Iterator[Flaw]:
     name = reference[1:]
     if name.startswith("opt:"):
@@ -257,4 +269,6 @@ def _is_number(name: str) -> bool:
 
 
 def _is_plural(reference: str) -> bool:
+    if is_text(reference):
+        return any(_is_plural(f"${part.reference}") for part in parts_of(reference)[0])
     return reference.startswith("$") and (reference.endswith("*") or reference[1:] in PLURAL_ROLES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from policyengine.config.specs_schema import DescriptionSpec, OptionSpec
+from policyengine.config.specs_schema import DescriptionSpec, OptionSpec, OverlaySpec
 
 SCALARS = (
     "style",
@@ -46,6 +46,7 @@ def merged(base: DescriptionSpec, own: DescriptionSpec) -> DescriptionSpec:
     """Lay `own` over `base`: single keys replace, lists and mappings extend, a repeated spelling replaces."""
     taken = frozenset(spellings_of(own))
     words = frozenset(word for key in own.subcommands for word in key.split())
+    starts = [overlay for overlay in own.when if overlay == OverlaySpec.model_validate({"set": list(overlay.sets)})]
     changes = {
         name: getattr(own, name) for name in SCALARS if getattr(own, name) is not None
     }  # literal names, see SCALARS
@@ -61,7 +62,7 @@ def merged(base: DescriptionSpec, own: DescriptionSpec) -> DescriptionSpec:
             "values": [*_remaining(base.values, taken), *own.values],
             "ignore": [*base.ignore, *own.ignore],
             "subcommands": {**_without(base.subcommands, words), **own.subcommands},
-            "when": [*base.when, *own.when],
+            "when": [*starts, *base.when, *(overlay for overlay in own.when if overlay not in starts)],
             "examples": own.examples,
         }
     )

@@ -21,13 +21,17 @@ class FileRead(NamedTuple):
 
 @of_its_kind
 class FileWrite(NamedTuple):
-    """A file is created, replaced, appended to or edited; `taint` is that of what is written."""
+    """A file is created, replaced, appended to or edited; `taint` is that of what is written.
+
+    `recursive`: so is whatever the call puts below that directory, under names that its text does not tell.
+    """
 
     path: str
     unknown: bool = False
     glob: bool = False
     append: bool = False
     taint: Taints = CLEAN
+    recursive: bool = False
     where: Where = Where.HERE
     span: Span | None = None
     origin: str = ""

@@ -131,7 +131,7 @@ def test_a_decision_has_every_documented_field() -> None:
         "effects": [
             {
                 "kind": "file.write", "path": "/a", "unknown": False, "glob": False, "append": False,
-                "taint": ["fetched", "secret"], "where": "here", "span": [1, 2], "origin": "",
+                "taint": ["fetched", "secret"], "recursive": False, "where": "here", "span": [1, 2], "origin": "",
             }
         ],
         "obligations": [{"kind": "truncate", "limit": 10, "names": ["a", "b"]}],

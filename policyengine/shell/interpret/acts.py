@@ -142,7 +142,7 @@ def _write(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
     path, unknown, glob = _place(machine, act.value)
     append = act.kind is Kind.APPEND
     taint = act.value.taint | (act.words[0].taint if act.words else CLEAN)
-    machine.effects.append(FileWrite(path, unknown, glob, append, taint, machine.where, span, origin))
+    machine.effects.append(FileWrite(path, unknown, glob, append, taint, False, machine.where, span, origin))
     if not unknown:
         text = act.words[0].template if act.words else None
         machine.write_file(path, Stream(None if text == HOLE else text, taint), append=append)

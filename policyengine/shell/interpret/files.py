@@ -16,6 +16,7 @@ from policyengine.effects import (
     Where,
 )
 from policyengine.shell.interpret.arrivals import moved
+from policyengine.shell.interpret.entries import Folder, entries, folder
 from policyengine.shell.interpret.evaluate import ScriptFile, run_file
 from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.links import linked, through
@@ -48,15 +49,20 @@ def read(invocation: Invocation, use: Use) -> None:
 
 def write(invocation: Invocation, use: Use) -> None:
     """A path that is written; `append` where a flag of that name is set."""
-    _written(invocation, use, append="append" in invocation.reading.flags)
+    _written(invocation, use, "append" in invocation.reading.flags, invocation.recursive)
 
 
 def append(invocation: Invocation, use: Use) -> None:
     """A path that is appended to."""
-    _written(invocation, use, append=True)
+    _written(invocation, use, True, False)
 
 
-def _written(invocation: Invocation, use: Use, *, append: bool) -> None:
+def into(invocation: Invocation, use: Use) -> None:
+    """A directory in which files appear whose names the call does not tell."""
+    _written(invocation, use, False, True)
+
+
+def _written(invocation: Invocation, use: Use, append: bool, recursive: bool) -> None:
     value, machine = use.value, invocation.machine
     if value.text[:1] in ("-", "/") and (is_dash(value) or is_standard(value.text)):
         body = machine.pipes.pop(value.text, None)
@@ -70,8 +76,10 @@ def _written(invocation: Invocation, use: Use, *, append: bool) -> None:
         path = through(machine.links, path)
     taint = invocation.content.taint
     machine.effects.append(
-        FileWrite(path, unknown, glob, append, taint, invocation.where(use), value.span, invocation.origin)
-    )
+        FileWrite(
+            path, unknown, glob, append, taint, recursive, invocation.where(use), value.span, invocation.origin
+        )
+    )  # fmt: skip
     if not unknown and not glob and invocation.where(use) is Where.HERE:
         machine.write_file(path, invocation.content, append=append)
         if machine.trees and invocation.origin in _MOVING:
@@ -97,30 +105,43 @@ def edit(invocation: Invocation, use: Use) -> None:
     machine = invocation.machine
     path = through(machine.links, path)
     machine.effects.append(
-        FileWrite(path, unknown, glob, False, CLEAN, invocation.where(use), use.value.span, invocation.origin)
-    )
+        FileWrite(
+            path, unknown, glob, False, CLEAN, invocation.recursive, invocation.where(use), use.value.span,
+            invocation.origin,
+        )
+    )  # fmt: skip
     if machine.file(path):  # its text is no longer known, but where it came from is
         machine.write_file(path, Stream(None, file_stream(machine, Path(path)).taint))
 
 
-def into(invocation: Invocation, use: Use) -> None:
-    """A directory or file that receives: both readings are remembered."""
-    _written(invocation, use, append=False)
+def onto(invocation: Invocation, use: Use) -> None:
+    """A file that receives a source, or a directory that receives each under its name: both readings are remembered."""
     path, unknown, _ = invocation.path(use)
+    is_folder, named = folder(invocation, use, path), list(entries(invocation))
+    whole = invocation.recursive and not (is_folder is Folder.YES and all(name for name, _ in named))
+    _written(invocation, use, False, whole)
     if unknown or invocation.machine.where is not Where.HERE:
         return
-    for source in invocation.reading.uses:
-        if source.role in ("read", "move", "link", "source") and source.value.exact:
-            remote = source.role == "source" and is_remote(source.value.text)
-            name = base_name(source.value.text.rpartition(":")[2] if remote else source.value.text)
-            stream = invocation.content if remote else file_stream(invocation.machine, invocation.path(source))
-            inner = through(invocation.machine.links, f"{path.rstrip('/')}/{name}")
-            if "/." in inner and name not in (".", ".."):  # configuration, which is protected by its name
-                where, taint = invocation.where(use), stream.taint
-                invocation.machine.effects.append(
-                    FileWrite(inner, False, source.value.glob, False, taint, where, use.value.span, invocation.origin)
-                )
-            invocation.machine.write_file(inner, stream)
+    for name, source in named:
+        if name:
+            _received(invocation, use, source, f"{path.rstrip('/')}/{name}", is_folder is not Folder.NO and not whole)
+
+
+def _received(invocation: Invocation, use: Use, source: Use, inner: str, reported: bool) -> None:
+    """What a directory gets from one source; configuration, which is protected by its name, is always reported."""
+    machine = invocation.machine
+    remote = source.role == "source" and is_remote(source.value.text)
+    stream = invocation.content if remote else file_stream(machine, invocation.path(source))
+    if invocation.origin not in _LINKING:
+        inner = through(machine.links, inner)
+    if reported or "/." in inner:
+        machine.effects.append(
+            FileWrite(
+                inner, False, source.value.glob, False, stream.taint, invocation.recursive, invocation.where(use),
+                use.value.span, invocation.origin,
+            )
+        )  # fmt: skip
+    machine.write_file(inner, stream)
 
 
 def delete(invocation: Invocation, use: Use) -> None:
@@ -131,14 +152,17 @@ def delete(invocation: Invocation, use: Use) -> None:
     invocation.machine.effects.append(
         FileDelete(path, unknown, glob, invocation.recursive, invocation.where(use), use.value.span, invocation.origin)
     )
+    folder = use.value.text.rstrip("/").rpartition("/")[0]
+    if folder and "parents" in invocation.reading.flags:  # `rmdir -p a/b`: `a` as well
+        delete(invocation, use._replace(value=use.value._replace(text=folder)))
 
 
 def move(invocation: Invocation, use: Use) -> None:
     """The source of a move: read, and gone."""
     path, unknown, glob = invocation.path(use)
-    where, span = invocation.where(use), use.value.span
-    invocation.machine.effects.append(FileRead(path, unknown, glob, False, where, span, invocation.origin))
-    invocation.machine.effects.append(FileDelete(path, unknown, glob, False, where, span, invocation.origin))
+    where, span, whole = invocation.where(use), use.value.span, invocation.recursive
+    invocation.machine.effects.append(FileRead(path, unknown, glob, whole, where, span, invocation.origin))
+    invocation.machine.effects.append(FileDelete(path, unknown, glob, whole, where, span, invocation.origin))
 
 
 def attribute(attribute: str) -> Callable[[Invocation, Use], None]:

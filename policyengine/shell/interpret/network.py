@@ -5,7 +5,7 @@ from __future__ import annotations
 from policyengine.effects import Connect, Taint, Transfer
 from policyengine.patterns import lazily
 from policyengine.shell.interpret.content import stream_of
-from policyengine.shell.interpret.files import into, is_dash, read
+from policyengine.shell.interpret.files import is_dash, onto, read
 from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.redirects import file_stream
 from policyengine.shell.interpret.streams import Stream
@@ -56,7 +56,7 @@ def url(invocation: Invocation, use: Use) -> None:
 
 def host(invocation: Invocation, use: Use) -> None:
     """A host that is connected to."""
-    host, port = split_host(use.value.text)
+    host, port = split_host(use.value.text.rpartition("://")[2].partition("/")[0])
     if not port:
         given = invocation.given("port")
         port = given.text if given is not None else ""
@@ -118,7 +118,7 @@ def target(invocation: Invocation, use: Use) -> None:
     """A local or remote target of a copy; a remote one receives every local source."""
     remote = _remote(use)
     if remote is None:
-        into(invocation, use)
+        onto(invocation, use)
         return
     _connect(invocation, use, remote[0], "")
     sources = [source for source in invocation.reading.uses if source.role == "source" and _remote(source) is None]

@@ -104,7 +104,15 @@ def deliver(machine: Machine, target: Target, stream: Stream, origin: str) -> No
         taint = stream.taint
         machine.effects.append(
             FileWrite(
-                target.path, target.unknown, target.glob, target.append, taint, machine.where, target.span, origin
+                target.path,
+                target.unknown,
+                target.glob,
+                target.append,
+                taint,
+                False,
+                machine.where,
+                target.span,
+                origin,
             )
         )
         if not target.unknown and not target.glob:

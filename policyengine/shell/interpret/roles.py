@@ -127,6 +127,7 @@ ROLES: dict[str, Callable[[Invocation, Use], None]] = {
     "append": files.append,
     "edit": files.edit,
     "into": files.into,
+    "onto": files.onto,
     "object": _object,
     "delete": files.delete,
     "move": files.move,

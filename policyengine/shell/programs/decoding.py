@@ -19,6 +19,7 @@ from policyengine.shell.programs.parts import (
     Condition,
     Elements,
     Glob,
+    Joined,
     Keys,
     Operand,
     Option,
@@ -27,6 +28,7 @@ from policyengine.shell.programs.parts import (
     Template,
 )
 from policyengine.shell.programs.reading import Field
+from policyengine.shell.programs.texts import is_text, parts_of
 
 Compiled: TypeAlias = Mapping[str, Any]  # JSON as described above; its values are mixed by nature
 
@@ -37,7 +39,11 @@ def decode_operands(compiled: Sequence[str | Compiled]) -> tuple[Operand, ...]:
 
 
 def decode_reference(text: str) -> Reference:
-    """Decode a `$…` that the schema has accepted."""
+    """Decode a `$…`, or a text with `${…}` in it, that the schema has accepted."""
+    if is_text(text):
+        parts, rest = parts_of(text)
+        joined = [Joined(part.before, decode_reference(f"${part.reference}"), part.change) for part in parts]
+        return Reference("text", name=rest, parts=tuple(joined))
     name = text[1:]
     if name in ("value", "key"):
         return Reference(name)
@@ -108,7 +114,7 @@ def _template(kind: str, fields: Compiled) -> Template:
     references = {
         name: decode_reference(value)
         for name, value in fields.items()
-        if isinstance(value, str) and value.startswith("$")
+        if isinstance(value, str) and "$" in value and (value.startswith("$") or is_text(value))
     }
     constants = {name: _constant(name, value) for name, value in fields.items() if name not in references}
     single = tuple((name, reference) for name, reference in references.items() if not reference.plural)

@@ -24,16 +24,27 @@ def glob_matches(glob: str, text: str) -> bool:
 
 
 class Reference(NamedTuple):
-    """What a `$…` of a template refers to: `kind` is operand|operands|value|key|option|role."""
+    """What a `$…` of a template refers to: `kind` is operand|operands|value|key|option|role|text."""
 
     kind: str
     number: int = 0  # zero-based index of the operand, or of the first of several
-    name: str = ""  # canonical spelling of the option, or the role
+    name: str = ""  # canonical spelling of the option, or the role; of a text the characters after its last part
+    parts: tuple[Joined, ...] = ()  # of a text
 
     @property
     def plural(self) -> bool:
         """Whether the template gives one effect for each value referred to."""
+        if self.kind == "text":
+            return any(part.reference.plural for part in self.parts)
         return self.kind == "operands" or (self.kind == "role" and self.name in PLURAL_ROLES)
+
+
+class Joined(NamedTuple):
+    """A reference inside a text: the characters before it, and how it is changed (`texts.changed`)."""
+
+    before: str
+    reference: Reference
+    change: str
 
 
 class Template(NamedTuple):

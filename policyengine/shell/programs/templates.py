@@ -7,6 +7,7 @@ from typing import Protocol
 
 from policyengine.shell.programs.parts import Reference, Template
 from policyengine.shell.programs.reading import Draft, Field, Use
+from policyengine.shell.programs.texts import changed
 from policyengine.shell.programs.vocabulary import URL_FILE
 from policyengine.shell.urls import split_host, split_url
 from policyengine.shell.values import Value
@@ -42,8 +43,36 @@ def values_of(reference: Reference, found: Found) -> list[Value]:
             return found.operands[reference.number : reference.number + 1]
         case "option":
             return found.given.get(reference.name, [])
+        case "text":
+            return _texts(reference, found)
         case _:
             return _in_role(reference.name, found)
+
+
+def _texts(reference: Reference, found: Found) -> list[Value]:
+    """The texts that a `${…}` stands for: one, or one for each of the many values that a part refers to."""
+    many = next((part.reference for part in reference.parts if part.reference.plural), None)
+    if many is None:
+        return [_text(reference, found, None)]
+    return [_text(reference, found, value) for value in values_of(many, found)]
+
+
+def _text(reference: Reference, found: Found, one: Value | None) -> Value:
+    """Put a text together. What is not known ends it; an absent value at its beginning takes a slash along."""
+    text, absent, last = "", False, Value("")
+    for part in reference.parts:
+        text += part.before.removeprefix("/") if absent and not text else part.before
+        values = [one] if part.reference.plural and one is not None else values_of(part.reference, found)
+        absent = not values
+        if absent:
+            continue
+        last = values[-1]
+        if not last.exact:
+            return last._replace(text=text + ("" if part.change else last.text))
+        text += changed(last.text, part.change) if part.change else last.text
+    glob = last.glob or (one is not None and one.glob)
+    rest = reference.name.removeprefix("/") if absent and not text else reference.name
+    return last._replace(text=text + rest, glob=glob)
 
 
 def _in_role(role: str, found: Found) -> list[Value]:

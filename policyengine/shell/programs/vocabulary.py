@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 EFFECTLESS_ROLES = frozenset({"data", "pattern", "number", "format", "name"})  # not even reported
-WRITING_ROLES = frozenset({"write", "append", "edit", "delete", "move", "into"})
+WRITING_ROLES = frozenset({"write", "append", "edit", "delete", "move", "into", "onto"})
 PATH_ROLES = WRITING_ROLES | {"read", "stat", "link", "execute", "chdir"}
 HOST_ROLES = frozenset({"source", "target", "url", "host", "port", "listen", "upload", "upload-data", "instead"})
 ATTRIBUTE_ROLES = frozenset(f"attr-{name}" for name in ("mode", "owner", "acl", "flags", "time", "label", "value"))
