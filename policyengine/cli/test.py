@@ -11,10 +11,12 @@ from policyengine.cli.status import Status
 from policyengine.cli.view import visible_text
 from policyengine.config import Ready, compiled, opened, source_files
 from policyengine.config.compiler import checked_rules, read_documents
+from policyengine.config.detectors import ContentExample, detector_examples
 from policyengine.config.rules import CheckedRule, ExampleSpec
 from policyengine.config.specs import Example, examples
 from policyengine.effects import Effect, as_json, kind_of
 from policyengine.model import Context, Request, Resource, ResourceKind, freeze_object
+from policyengine.policies.guardrails.content.detectors import Detectors, Text, places
 from policyengine.state import START
 
 LEFT_OUT = "process.execute"  # every command has it, so examples do not state it
@@ -32,7 +34,13 @@ def run(options: argparse.Namespace) -> int:
         *(failure for rule in rules for failure in _rule_failures(rule, profiles)),
         *(failure for example in programs for failure in _program_failures(example, profiles)),
     ]
-    total = len(programs) + sum(len(rule.spec.examples.match) + len(rule.spec.examples.passing) for rule in rules)
+    contents = list(detector_examples(documents["detectors"]))
+    failures += _content_failures(contents, Detectors(bundle.group("detector")))
+    total = (
+        len(programs)
+        + len(contents)
+        + sum(len(rule.spec.examples.match) + len(rule.spec.examples.passing) for rule in rules)
+    )
     print("\n".join([*map(visible_text, failures), f"{total - len(failures)} of {total} examples hold"]))
     return Status.ASK if failures else Status.ALLOW
 
@@ -79,6 +87,14 @@ def _program_failures(example: Example, profiles: Mapping[str, Ready]) -> Iterat
     if missing or surplus:
         parts = [f"lacks {_stated(one)}" for one in missing] + [f"has also {_shown(one)}" for one in surplus]
         yield f"{example.file}:{example.line}: `{example.command}` {'; '.join(parts)}"
+
+
+def _content_failures(examples: Sequence[ContentExample], detectors: Detectors) -> Iterator[str]:
+    """Every example in which a detector should find something and does not, or the other way round."""
+    for one in examples:
+        found = any(True for _ in places(Text(one.text), detectors.by_id()[one.detector]))
+        if found is not one.matches:
+            yield f"{one.file}:{one.line}: `{one.detector}` should {'match' if one.matches else 'pass'} `{one.text}`"
 
 
 Stated = tuple[str, Mapping[str, Any]]  # a kind of effect and the fields that count; Any: as YAML gives them

@@ -7,7 +7,8 @@ parts that an engine is built of. Nothing of pydantic, YAML or RE2 is loaded unl
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from policyengine.analysis import analyze
 from policyengine.analysis.tools import Tool, Tools
@@ -38,6 +39,7 @@ class Ready(Record):
         rules: the rule set as a policy.
         programs: descriptions of programs, decoded one by one.
         tools: descriptions of tools, likewise.
+        detectors: what content guardrails look for, as compiled; `policies.guardrails.content.Content` takes them.
         digest: SHA-256 of the bundle, which names the policy in every decision.
     """
 
@@ -45,6 +47,7 @@ class Ready(Record):
     rules: RuleSet
     programs: Programs
     tools: Tools
+    detectors: Mapping[str, Any]
     digest: str
 
     def tool(self, name: str) -> Tool | None:
@@ -137,6 +140,7 @@ def opened(bundle: Bundle, profile: str) -> Ready:
         ),
         programs=Programs(bundle.group("program")),
         tools=Tools(bundle.group("tool")),
+        detectors=bundle.group("detector"),
         digest=bundle.digest,
     )
 

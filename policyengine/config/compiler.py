@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from policyengine.bundle import compile_bundle
+from policyengine.config.detectors import compile_detectors
 from policyengine.config.matchers import ZoneNames
 from policyengine.config.profiles import OUTCOMES, ProfileSpec, compile_profiles
 from policyengine.config.rules import CheckedRule, Source, check_rules
@@ -34,6 +35,7 @@ def compile_files(files: Sequence[SourceFile]) -> bytes:
         "profile": {name: _outcomes(profile) for name, profile in profiles.items()},
         "program": compile_descriptions(documents["commands"]),
         "tool": compile_tools(documents["tools"]),
+        "detector": compile_detectors(documents["detectors"]),
     }
     for name, profile in profiles.items():
         groups[f"rules {name}"] = _by_kind(rules, profile)
@@ -59,7 +61,9 @@ def read_documents(files: Iterable[SourceFile]) -> dict[str, list[Document]]:
     Raises:
         LoadError: a file is no YAML of ours, or one of the project tier holds something else than rules.
     """
-    documents: dict[str, list[Document]] = {"rules": [], "commands": [], "profiles": [], "zones": [], "tools": []}
+    documents: dict[str, list[Document]] = {
+        name: [] for name in ("rules", "commands", "detectors", "profiles", "zones", "tools")
+    }
     for file in files:
         if file.tier is Tier.PROJECT and file.content != "rules":
             raise LoadError(f"{file.content} of a project", file=file.name, expected="rules that tighten, nothing else")

@@ -18,7 +18,7 @@ FOLDERS = {
     "": "rules",
     "shell": "rules",
     "tool": "rules",
-    "guardrail": "rules",
+    "guardrail": "detectors",
     "run": "rules",
     "commands": "commands",
     "profiles": "profiles",
@@ -34,7 +34,7 @@ class SourceFile(NamedTuple):
 
     name: str  # as messages call it
     inner: str  # path below the rules directory
-    content: str  # rules | commands | profiles | zones | tools
+    content: str  # rules | commands | detectors | profiles | zones | tools
     tier: Tier
     data: bytes
 
