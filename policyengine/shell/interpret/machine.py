@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 from policyengine.effects import NOTHING_LEFT, Cause, Effect, Left, Opaque, Span, Taints, Where, WrittenFile
 from policyengine.records import NamedTuple
+from policyengine.shell.interpret.notes import Note, Step, note_stream, note_variable
 from policyengine.shell.interpret.streams import MAX_TEXT, OUTER_INPUT, Sink, Stream
 from policyengine.shell.interpret.trees import arrived_at
 from policyengine.shell.nodes import Function, Script, Statement
@@ -95,7 +96,7 @@ class Machine:
     __slots__ = (
         "aliasing", "asynchronous", "base", "called", "calling", "cells", "code", "commands", "conditional",
         "depth", "described", "descriptors", "effects", "exports", "fields", "files", "fixed", "links", "local",
-        "most_commands", "next_descriptor", "out", "passes", "picks", "pipes", "positional", "programs",
+        "most_commands", "next_descriptor", "notes", "out", "passes", "picks", "pipes", "positional", "programs",
         "runner", "seen", "situation", "source", "stdin", "trail", "trees", "where",
     )  # fmt: skip
 
@@ -119,6 +120,7 @@ class Machine:
         self.pipes: dict[str, Script] = {}
         self.next_descriptor = 63
         self.positional: tuple[Value, ...] | None = ()
+        self.notes: list[Note] | None = None  # a list where somebody wants to follow
         self.conditional = self.asynchronous = 0
         self.calling: dict[str, int] = {}
         self.picks: dict[str, int] | None = None
@@ -140,6 +142,8 @@ class Machine:
             return  # no name: `unset 'f()'` must not touch what is kept under such keys
         self.trail.append((key, self.cells.get(key)))
         self.cells[key] = value
+        if self.notes is not None and type(value) is Variable:
+            note_variable(self, key, value.choices or tuple((value.items or {}).values()))
 
     def undo(self, mark: int) -> None:
         """Restore all cells to what they were when the trail had this length."""
@@ -204,6 +208,8 @@ class Machine:
         if len(versions) > MAX_VERSIONS:
             self.opaque(Cause.LIMIT, f"more than {MAX_VERSIONS} texts that a file may hold", None)
         self.files[path] = versions[-MAX_VERSIONS:]
+        if self.notes is not None:
+            note_stream(self, Step.FILE, path, stream._replace(text=text, taint=taint), stream.span)
 
     def file(self, path: str) -> tuple[WrittenFile, ...]:
         """What the run knows of a file: the versions that it may hold; empty for a file it did not write."""

@@ -14,6 +14,7 @@ from policyengine.shell.interpret.commands import simple
 from policyengine.shell.interpret.joining import before, branches, join, loop, nothing
 from policyengine.shell.interpret.latent import evaluated, named
 from policyengine.shell.interpret.machine import MAX_PASSES, Definition, Machine, Target, Variable, common
+from policyengine.shell.interpret.notes import Step, note_stream
 from policyengine.shell.interpret.redirects import redirected
 from policyengine.shell.interpret.streams import OUTER_INPUT, Sink, Stream
 from policyengine.shell.interpret.words import expand_all, expand_body, expand_one
@@ -90,6 +91,8 @@ def _pipeline(machine: Machine, node: Pipeline) -> None:
                 machine.forked(lambda command=command: body(machine, (command,)))  # type: ignore[misc]
             if at < last and sink is not None:
                 machine.stdin = sink.stream()
+                if machine.notes is not None:
+                    note_stream(machine, Step.PIPE, "", machine.stdin, machine.span(command.start, command.end))
     finally:
         machine.out, machine.stdin = outer, stdin
         machine.asynchronous -= last > 0

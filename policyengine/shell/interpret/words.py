@@ -14,6 +14,7 @@ from policyengine.effects import CLEAN, HOLE, Cause, Span, Taints, WrittenFile
 from policyengine.shell.interpret.arithmetic import arithmetic
 from policyengine.shell.interpret.braces import alternatives
 from policyengine.shell.interpret.machine import Machine
+from policyengine.shell.interpret.notes import Step, note_stream
 from policyengine.shell.interpret.parameters import operand, parameter
 from policyengine.shell.interpret.streams import MAX_TEXT
 from policyengine.shell.nodes import (
@@ -330,6 +331,8 @@ def substitution(machine: Machine, part: CommandSubstitution) -> Value:
         machine.capture(part.body.before)
         return Value("", exact=False, span=span)
     out = machine.capture(part.body.body)
+    if machine.notes is not None:
+        note_stream(machine, Step.OUTPUT, "", out, span)
     if out.text is None:
         return Value(out.prefix, False, False, False, out.taint, span, out.rest.rstrip("\n"))
     return Value(out.text.rstrip("\n"), True, False, False, out.taint, span)
