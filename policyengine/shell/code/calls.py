@@ -36,6 +36,10 @@ _DECODER = lazily(  # what makes text of text that nobody can read
     r"|convert_uudecode|['\"]hex['\"]"
 )
 _DECODED = Value("", exact=False, taint=frozenset({Taint.DECODED}))
+_HOME_INSIDE = lazily(  # at the beginning of a literal
+    r"^(?:\$ENV\{['\"]?HOME['\"]?\}|#\{(?:Dir\.home|ENV\[['\"]HOME['\"]\])\}|\$\{(?:process\.env\.HOME|os\.homedir\(\))\})"
+)
+_JOINT = lazily(r"\s*(?:\+|\.{1,2}|<<)\s*(?=[\"'`A-Za-z$(])")
 _COMMA = lazily(r"\s*(?:,|=>)")
 
 
@@ -179,8 +183,8 @@ def arguments_of(text: str, at: int, language: Language) -> tuple[list[Value], i
             if values:  # behind a comma
                 values.append(UNKNOWN)
             break
+        value, at = _joined(text, end, value, language)
         values.append(value)
-        at = end
         comma = _COMMA.match(text, at)
         if comma is None:
             rest = text[at : at + 40].lstrip()
@@ -193,12 +197,26 @@ def arguments_of(text: str, at: int, language: Language) -> tuple[list[Value], i
     return values, at
 
 
+def _joined(text: str, at: int, value: Value, language: Language) -> tuple[Value, int]:
+    """A constant with the literals and home directories that are put behind it."""
+    for _ in range(12):
+        joint = _JOINT.match(text, at)
+        following = joint and (_STRING.match(text, joint.end()) or _HOME.match(text, joint.end()))
+        if joint is None or not following:
+            break
+        more, at = _constant(text, joint.end(), language)
+        value = from_template(value.template + (more or UNKNOWN).template)
+    return value, at
+
+
 def _constant(text: str, at: int, language: Language) -> tuple[Value | None, int]:
     found = _STRING.match(text, at)
     if found is not None:
         inner = next(group for group in found.groups() if group is not None)
         quote = text[found.end() - 1]
         value = Value(_PLAIN_ESCAPE.sub(r"\1", inner)) if quote in language.plain else unescaped(inner)
+        if quote in language.interpolating:
+            inner = _HOME_INSIDE.sub("~", inner, count=1)
         variable = re.search(language.interpolated, inner) if quote in language.interpolating else None
         if variable is not None:
             value = Value(unescaped(inner[: variable.start()]).text, exact=False)
@@ -228,7 +246,7 @@ def unescaped(inner: str) -> Value:
     if "\\" not in inner:
         return Value(inner)
     text = re.sub(
-        r"\\(?:x([0-9A-Fa-f]{2})|(.))",
+        r"\\(?:x\{?([0-9A-Fa-f]{2})\}?|(.))",
         lambda found: chr(int(found[1], 16)) if found[1] else _SIMPLE.get(found[2], found[2]),
         inner,
         flags=re.DOTALL,

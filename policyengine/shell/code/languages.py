@@ -66,6 +66,7 @@ RUBY = Language(
         rf"%x{_BETWEEN}": _TICKS,
         r"(?:File|IO)\.(?:open|new)\s*\(?": _OPEN,
         r"(?<![\w.])(?:Kernel\.)?open\s*\(?(?=\s*['\"]\s*\|)": _OPEN,
+        r"\b(?:File|FileUtils|Dir|IO)\.(?:public_send|__send__|send|method)\s*\(": _DYNAMIC,
         r"\b(?:public_send|__send__|send)\s*\(?\s*(?::|['\"])(?:system|exec|spawn|popen|`)['\"]?\s*,": _SHELL,
         r"\bmethod\s*\(?\s*(?::|['\"])(?:system|exec|spawn)['\"]?\s*\)\s*\.\s*(?:call\s*)?\(": _SHELL,
         r"\b(?:public_send|__send__|send|const_get)\s*\(?\s*(?:['\"][^'\"]*['\"]\s*\+|\[)": Rule(
@@ -145,6 +146,8 @@ PHP = Language(
         r"(?<![\w$>])(?:unlink|rmdir)\s*\(": _DELETE,
         r"(?<![\w$>])(?:call_user_func(?:_array)?|array_map|array_walk|array_filter|register_shutdown_function|ob_start)\s*\("
         r"\s*['\"]\\?(?:system|exec|shell_exec|passthru|popen|proc_open)['\"]\s*,": Rule(Kind.SHELL),
+        r"(?<![\w$>])call_user_func(?:_array)?\s*\(\s*"
+        r"['\"](?:unlink|rmdir|rename|copy|chmod|file_put_contents|eval)['\"]": _DYNAMIC,
         r"(?<![\w$>])call_user_func(?:_array)?\s*\(\s*(?:['\"][^'\"]*['\"]\s*\.|\$_)": Rule(
             Kind.OPAQUE, ("which function is called is not known",)
         ),
