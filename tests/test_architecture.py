@@ -68,6 +68,9 @@ FOREIGN: dict[str, tuple[str, ...]] = {  # everything that is not the standard l
     "casbin": ("config.rbac.enforcer", "cli.rbac_bench"),  # for a model that cannot be indexed; measured beside ours
     "opa_client": ("policies.opa.administration", "cli.opa"),  # an extra; no decision passes through it
     "requests": ("policies.opa.administration",),  # what that raises
+    "presidio_analyzer": ("policies.guardrails.presidio.worker",),  # an extra, in a process of its own
+    "spacy": ("policies.guardrails.presidio.worker",),
+    "tldextract": ("policies.guardrails.presidio.worker",),
 }
 
 MAX_LINES = 400
