@@ -48,6 +48,7 @@ class Settings(Record):
 
 
 DEFAULTS = Settings()
+SHORT = 10  # characters; kinds, actions and effects are, and most names of tools are not
 
 
 class Compiled(NamedTuple):
@@ -138,16 +139,17 @@ def _indexed(model: Model, shape: Shape, source: Source, depth: int, subject: in
     checker, links = checker_of(model, shape, source.file), _links(model)
     builder = Builder(shape, subject)
     counts = {"allow": 0, "deny": 0}
-    one: dict[str, str] = {}  # equal texts are kept once
+    one: dict[str, str] = {}  # equal short texts are kept once
+    alone: dict[str, tuple[str]] = {}
     for row in source:
         checker.check(row)
         number, kind, fields = row
-        fields = [one.setdefault(field, field) for field in fields]
+        fields = [one.setdefault(field, field) if len(field) <= SHORT else field for field in fields]
         if kind == "p":
             builder.add(fields, number)
             counts["allow" if shape.effect is None else fields[shape.effect]] += 1
         else:
-            _link(links[kind], fields)
+            _link(links[kind], fields, alone)
     _check_counts(model, source, counts)
     index = builder.build({name: Hierarchy(found, depth) for name, found in links.items()})
     return Compiled(index, index.subjects, True)
@@ -183,9 +185,12 @@ def _links(model: Model) -> dict[str, Links]:
     return {name: {} for name in model.roles}
 
 
-def _link(links: Links, fields: Sequence[str]) -> None:
-    below, role, *domain = fields
-    links.setdefault(domain[0] if domain else "", {}).setdefault(below, []).append(role)
+def _link(links: Links, fields: Sequence[str], alone: dict[str, tuple[str]]) -> None:
+    """Add a link; the tuples of names with one role are kept once for each role."""
+    below, role = fields[0], fields[1]
+    direct = links.setdefault(fields[2] if len(fields) > 2 else "", {})
+    known = direct.get(below)
+    direct[below] = alone.setdefault(role, (role,)) if known is None else (*known, role)
 
 
 def _subjects(model: Model, rows: Sequence[Row], subject: str) -> frozenset[str]:

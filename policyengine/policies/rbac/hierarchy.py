@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 DEPTH = 10  # pycasbin's own limit (`RoleManager(10)`): names in a chain, its first included, so nine links
 EVERYWHERE = "*"
 NOWHERE = ""  # the domain of a hierarchy without domains
-Links = dict[str, dict[str, list[str]]]  # domain → name → the roles directly above it
+Links = dict[str, dict[str, tuple[str, ...]]]  # domain → name → the roles directly above it
 
 
 class Hierarchy:
@@ -23,9 +23,9 @@ class Hierarchy:
         self._above: dict[str, Mapping[str, tuple[str, ...]]] = {
             domain: _above(direct, depth) for domain, direct in links.items()
         }
-        self.names = frozenset(
-            name for direct in links.values() for below, roles in direct.items() for name in (below, *roles)
-        )
+        below = (frozenset(direct) for direct in links.values())
+        roles = (frozenset(roles) for direct in links.values() for roles in set(direct.values()))
+        self.names: frozenset[str] = frozenset().union(*below, *roles)
 
     @property
     def domains(self) -> tuple[str, ...]:
@@ -42,26 +42,25 @@ class Hierarchy:
         return () if known is None else known.get(name, ())
 
 
-def _above(direct: Mapping[str, list[str]], depth: int) -> Mapping[str, tuple[str, ...]]:
+def _above(direct: Mapping[str, tuple[str, ...]], depth: int) -> Mapping[str, tuple[str, ...]]:
     shared: dict[tuple[str, ...], tuple[str, ...]] = {}
     above = {}
     for name, roles in direct.items():
-        first = tuple(dict.fromkeys(roles))
-        found = shared.get(first)
+        found = shared.get(roles)
         if found is None:
-            found = shared[first] = _reached(first, direct, depth - 1)
+            found = shared[roles] = _reached(roles, direct, depth - 1)
         above[name] = found
     return above
 
 
-def _reached(first: Iterable[str], direct: Mapping[str, list[str]], levels: int) -> tuple[str, ...]:
+def _reached(first: tuple[str, ...], direct: Mapping[str, tuple[str, ...]], levels: int) -> tuple[str, ...]:
     """Everything at most so many levels up, breadth first: the nearest way to a name counts."""
     reached: dict[str, None] = {}
-    level = list(first)
+    level = first
     for _ in range(levels):
         fresh = [name for name in level if name not in reached]
         if not fresh:
             break
         reached.update(dict.fromkeys(fresh))
-        level = [role for name in fresh for role in direct.get(name, ())]
+        level = tuple(role for name in fresh for role in direct.get(name, ()))
     return tuple(reached)

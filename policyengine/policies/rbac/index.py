@@ -10,7 +10,7 @@ A line's number stands for its answer: positive where it allows, negative where 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -24,7 +24,7 @@ STAR = "*"
 Parts: TypeAlias = Sequence[str]  # the fields of a request
 Key: TypeAlias = Any  # a text, or a tuple of what is compared
 Cut: TypeAlias = "tuple[int, int] | None"  # texts before the first and after the last wildcard; None without wildcards
-_NEVER = {True: Combining.ALLOW_OVERRIDE, False: Combining.DENY_ONLY}  # denies → under which effect a line says nothing
+_SAYS_NOTHING = {Combining.ALLOW_OVERRIDE: True, Combining.DENY_ONLY: False}  # whether such a line denies
 
 
 class NotIndexable(Exception):
@@ -70,15 +70,17 @@ class Index:
             if there is not None:
                 tables += there.get(name, ())
         answer = 0
-        for key_of, prefixes, lines, globs in tables:
-            key = key_of(parts)
-            if prefixes:
-                key = (key, *[parts[at][:length] for at, length in prefixes])
-            found = lines.get(key, 0) if globs is None else globs.find(key, parts)
-            if found:
-                if found < 0:
-                    return found
-                answer = answer or found
+        for key_of, cuts, lines in tables:
+            found = lines.get(key_of(parts), 0) if lines else key_of(parts)
+            if found < 0:
+                return found
+            for at, length, rest_of in cuts:
+                cut = lines.get((parts[at][:length], length, rest_of(parts)))
+                if cut:
+                    if cut < 0:
+                        return cut
+                    found = cut
+            answer = answer or found
         return answer
 
 
@@ -120,42 +122,37 @@ class Choosing:
 
 
 # ------------------------------------------------------------------------------------------------------------- tables
-class _Table(NamedTuple):
-    """Lines of one subject that compare the same pieces of the same fields.
-
-    The key is what `key_of` picks of a request, with a prefix (position, length) of further fields where there are any.
-    """
-
-    key_of: Callable[[Parts], Key]
-    prefixes: tuple[tuple[int, int], ...]
-    lines: dict[Key, int]
-    globs: _Globs | None  # holds the lines instead where they have globs
+# Lines of one subject that compare the same fields, as `Index.decide` takes them apart: what picks the key of a
+# request, the cuts, and the lines. A cut is for lines that compare a prefix of one field; their key has the prefix, its
+# length, and what is picked of the other fields. Without lines, the first part is a function that finds the line itself.
+Cuts: TypeAlias = tuple[tuple[int, int, Callable[[Parts], Key]], ...]
+Table: TypeAlias = tuple[Callable[[Parts], Any], Cuts, dict[Key, int]]
+Tables: TypeAlias = tuple[Table, ...]
 
 
-Tables: TypeAlias = tuple[_Table, ...]
+class _Pieces:
+    """Lines that compare several prefixes, or globs: found by the literal pieces, then tested for what lies between."""
 
+    __slots__ = ("_globs", "_key_of", "_prefixes", "lines")
 
-class _Globs:
-    """Lines with globs: found by the texts around the wildcards, then tested for what lies between."""
-
-    __slots__ = ("_cuts", "lines")
-
-    def __init__(self, cuts: tuple[tuple[int, int, Cut], ...]) -> None:
-        self._cuts = cuts  # position in a request, in a line, and how much of it is around the wildcards
+    def __init__(
+        self, key_of: Callable[[Parts], Key], prefixes: Sequence[tuple[int, int]], globs: Sequence[tuple[int, Cut]]
+    ) -> None:
+        self._key_of = key_of
+        self._prefixes = prefixes  # position in a request, length
+        self._globs = globs  # position in a request, how much is around the wildcards
         self.lines: dict[Key, list[tuple[tuple[tuple[int, Glob], ...], int]]] = {}
 
-    def add(self, key: Key, line: Sequence[str], number: int) -> None:
-        globs = [(request, glob_of(line[policy])) for request, policy, _ in self._cuts]
-        tests = tuple((request, glob) for request, glob in globs if glob is not None)
-        whole = (key, *(_ends(line[policy], cut) for _, policy, cut in self._cuts))
-        self.lines.setdefault(whole, []).append((tests, number))
-
-    def find(self, key: Key, parts: Parts) -> int:
-        names = {request: parts[request].rstrip("/") for request, _, _ in self._cuts}  # as `globs` reads them
-        whole = (key, *[_ends(names[request], cut) for request, _, cut in self._cuts])
+    def find(self, parts: Parts) -> int:
+        names = {at: parts[at].rstrip("/") for at, _ in self._globs}  # as `globs` reads them
+        key = (
+            self._key_of(parts),
+            *[parts[at][:length] for at, length in self._prefixes],
+            *[_ends(names[at], cut) for at, cut in self._globs],
+        )
         answer = 0
-        for tests, number in self.lines.get(whole, ()):
-            if (not answer or number < 0) and all(glob.matches(names[request]) for request, glob in tests):
+        for tests, number in self.lines.get(key, ()):
+            if (not answer or number < 0) and all(glob.matches(names[at]) for at, glob in tests):
                 if number < 0:
                     return number
                 answer = number
@@ -183,14 +180,18 @@ class Builder:
         literal = [term for match in (Match.ROLE, Match.EQUAL) for term in shape.terms if term.match is match]
         self._lead = next((term for term in literal if term.request == subject), literal[0])
         self._others = tuple(term for term in literal if term.match is Match.ROLE and term is not self._lead)
-        self._shape = shape
+        self._lead_at = self._lead.policy
+        self._effect_at = -1 if shape.effect is None else shape.effect
+        self._says_nothing = _SAYS_NOTHING.get(shape.combining)
         rest = [term for term in shape.terms if term is not self._lead]
         self._whole = [term for term in rest if term.match in (Match.ROLE, Match.EQUAL) and not _may_be_any(term)]
         self._stars = [term for term in rest if _may_be_any(term)]
         self._keys = [term for term in rest if term.match is Match.KEY]
+        self._keys_at = [term.policy for term in self._keys]
         self._globs = [term for term in rest if term.match is Match.GLOB]
-        self._patterns: dict[Key, _Pattern] = {}
-        self._own: dict[str, dict[_Pattern, _Table]] = {}
+        self._patterns: dict[Key, _Pattern] = {}  # patterns repeat: there are few
+        self._groups: dict[tuple[Term, ...], _Group] = {}
+        self._own: dict[str, dict[_Group, _Open]] = {}
 
     def add(self, line: Sequence[str], number: int) -> None:
         """Add a policy line (its fields without its type) of a number from 1.
@@ -198,37 +199,25 @@ class Builder:
         Raises:
             NotIndexable: it holds a glob that is not read here.
         """
-        shape = self._shape
-        name = line[self._lead.policy]
+        name = line[self._lead_at]
         tables = self._own.get(name)
         if tables is None:
             tables = self._own[name] = {}
-        denies = shape.effect is not None and line[shape.effect] == "deny"
-        if shape.combining is _NEVER[denies]:
+        denies = self._effect_at >= 0 and line[self._effect_at] == "deny"
+        if denies is self._says_nothing:
             return
         pattern = self._pattern(line)
-        table = tables.get(pattern)
+        table = tables.get(pattern.group)
         if table is None:
-            table = tables[pattern] = pattern.table()
-        key = pattern.key_of_line(line)
-        if pattern.line_prefixes:
-            key = (key, *[line[at][:length] for at, length in pattern.line_prefixes])
-        number = -number if denies else number
-        if table.globs is not None:
-            table.globs.add(key, line, number)
-        else:
-            known = table.lines.get(key, 0)
-            table.lines[key] = number if not known or number < 0 <= known else known
+            table = tables[pattern.group] = pattern.group.table()
+        table.add(line, -number if denies else number, pattern.prefix)
 
     def _pattern(self, line: Sequence[str]) -> _Pattern:
         """What a line compares: where wildcards of prefixes stand, which fields say `*`, how globs begin and end."""
-        key: Key = tuple([line[term.policy].find(STAR) for term in self._keys])
+        key: Key = tuple([line[at].find(STAR) for at in self._keys_at])
         if self._stars or self._globs:
-            key = (
-                key,
-                *[line[term.policy] == STAR for term in self._stars],
-                *[_cut(line, term) for term in self._globs],
-            )
+            stars = [line[term.policy] == STAR for term in self._stars]
+            key = (key, *stars, *[_cut(line, term) for term in self._globs])
         pattern = self._patterns.get(key)
         if pattern is None:
             pattern = self._patterns[key] = self._new_pattern(line)
@@ -236,17 +225,18 @@ class Builder:
 
     def _new_pattern(self, line: Sequence[str]) -> _Pattern:
         ends = [(term, line[term.policy].find(STAR)) for term in self._keys]
-        whole = [
-            *self._whole,
-            *(term for term in self._stars if line[term.policy] != STAR),
-            *(term for term, end in ends if end < 0),
-        ]
         prefixes = [(term, end) for term, end in ends if end > 0]
-        return _Pattern(whole, prefixes, [(term, _cut(line, term)) for term in self._globs])
+        whole = [*self._whole, *(term for term in self._stars if line[term.policy] != STAR)]
+        if len(prefixes) > 1 or self._globs:
+            whole += [term for term, end in ends if end < 0]
+            return _Pattern(_Group(whole, prefixes, [(term, _cut(line, term)) for term in self._globs]), None)
+        whole += [term for term, end in ends if end]
+        group = self._groups.setdefault(tuple(whole), _Group(whole, [], []))
+        return _Pattern(group, _prefix(*prefixes[0], whole) if prefixes else None)
 
     def build(self, roles: Mapping[str, Hierarchy]) -> Index | Choosing:
         """Make the index, with the hierarchies that the shape names."""
-        lead, own = self._lead, {name: tuple(tables.values()) for name, tables in self._own.items()}
+        lead, own = self._lead, {name: _closed(tables.values()) for name, tables in self._own.items()}
         hierarchy = roles[lead.roles] if lead.match is Match.ROLE else Hierarchy({})
         common = NOWHERE if lead.domain is None else EVERYWHERE if lead.everywhere else None
         plans, domains = dict(own), dict[str, Mapping[str, Tables]]()
@@ -274,21 +264,104 @@ def _cut(line: Sequence[str], term: Term) -> Cut:
     return None if glob is None else (len(glob.head), len(glob.tail))
 
 
-class _Pattern:
-    """Which pieces of a line are compared with which of a request."""
+class _Group:
+    """Which pieces of lines are compared with which of a request: the lines that share a table."""
 
-    __slots__ = ("_globs", "_key_of", "_prefixes", "key_of_line", "line_prefixes")
+    __slots__ = ("globs", "key_of", "key_of_line", "prefixes", "shared", "whole")
 
     def __init__(self, whole: list[Term], prefixes: list[tuple[Term, int]], globs: list[tuple[Term, Cut]]) -> None:
-        self._key_of = _picker([term.request for term in whole])
+        self.whole = whole
+        self.key_of = _picker([term.request for term in whole])
         self.key_of_line = _picker([term.policy for term in whole])
-        self._prefixes = tuple((term.request, length) for term, length in prefixes)
-        self.line_prefixes = tuple((term.policy, length) for term, length in prefixes)
-        self._globs = tuple((term.request, term.policy, cut) for term, cut in globs)
+        self.prefixes = prefixes
+        self.globs = globs
+        self.shared: dict[Cuts, Cuts] = {}  # equal ones are kept once
 
-    def table(self) -> _Table:
+    def table(self) -> _Open:
         """Make an empty table."""
-        return _Table(self._key_of, self._prefixes, {}, _Globs(self._globs) if self._globs else None)
+        return _OpenPieces(self) if self.prefixes or self.globs else _OpenLines(self)
+
+
+class _Prefix(NamedTuple):
+    """A prefix that lines of a group compare: of which field, how long, and what picks the other fields."""
+
+    policy: int
+    length: int
+    cut: tuple[int, int, Callable[[Parts], Key]]
+    rest_of_line: Callable[[Parts], Key]
+
+
+def _prefix(term: Term, length: int, whole: list[Term]) -> _Prefix:
+    rest = [other for other in whole if other is not term]
+    cut = (term.request, length, _picker([other.request for other in rest]))
+    return _Prefix(term.policy, length, cut, _picker([other.policy for other in rest]))
+
+
+class _Pattern(NamedTuple):
+    """What a line compares: as its group does, and of one field perhaps a prefix."""
+
+    group: _Group
+    prefix: _Prefix | None
+
+
+class _OpenLines:
+    """A table that is being filled with lines of at most one prefix each."""
+
+    __slots__ = ("_cuts", "_group", "_lines")
+
+    def __init__(self, group: _Group) -> None:
+        self._group = group
+        self._cuts: Cuts = ()
+        self._lines: dict[Key, int] = {}
+
+    def add(self, line: Sequence[str], number: int, prefix: _Prefix | None) -> None:
+        if prefix is None:
+            key = self._group.key_of_line(line)
+        else:
+            key = (line[prefix.policy][: prefix.length], prefix.length, prefix.rest_of_line(line))
+            if prefix.cut not in self._cuts:
+                self._cuts = (*self._cuts, prefix.cut)
+        known = self._lines.setdefault(key, number)
+        if number < 0 < known:
+            self._lines[key] = number
+
+    def closed(self) -> Table:
+        return self._group.key_of, self._group.shared.setdefault(self._cuts, self._cuts), self._lines
+
+
+class _OpenPieces:
+    """A table that is being filled with lines of several prefixes, or globs."""
+
+    __slots__ = ("_group", "_pieces")
+
+    def __init__(self, group: _Group) -> None:
+        self._group = group
+        self._pieces = _Pieces(
+            group.key_of,
+            [(term.request, length) for term, length in group.prefixes],
+            [(term.request, cut) for term, cut in group.globs],
+        )
+
+    def add(self, line: Sequence[str], number: int, _: _Prefix | None) -> None:
+        group = self._group
+        globs = [(term.request, glob_of(line[term.policy])) for term, _ in group.globs]
+        key = (
+            group.key_of_line(line),
+            *(line[term.policy][:length] for term, length in group.prefixes),
+            *(_ends(line[term.policy], cut) for term, cut in group.globs),
+        )
+        tests = tuple((at, glob) for at, glob in globs if glob is not None)
+        self._pieces.lines.setdefault(key, []).append((tests, number))
+
+    def closed(self) -> Table:
+        return self._pieces.find, (), {}
+
+
+_Open: TypeAlias = "_OpenLines | _OpenPieces"
+
+
+def _closed(tables: Iterable[_Open]) -> Tables:
+    return tuple(table.closed() for table in tables)
 
 
 def _picker(positions: list[int]) -> Callable[[Parts], Key]:

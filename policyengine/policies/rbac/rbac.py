@@ -92,7 +92,7 @@ _NOT_GRANTED = _refusal(
 class Rbac:
     """The policy. `exempt` holds the tools that a build generated itself; see `generating`."""
 
-    __slots__ = ("_decide", "_denials", "_lines", "_roles", "exempt", "name")
+    __slots__ = ("_decide", "_denials", "_domain", "_has_object", "_lines", "_prefix", "_roles", "exempt", "name")
 
     def __init__(self, lines: Lines, exempt: frozenset[str] = frozenset()) -> None:
         self.name = NAME
@@ -100,6 +100,7 @@ class Rbac:
         self._lines = lines
         prefix = lines.id_prefix
         self._decide = lines.answers.decide
+        self._domain, self._prefix, self._has_object = lines.domain, lines.id_prefix, lines.has_object
         is_id = prefix or None  # without a prefix every name may be both
         self._roles = frozenset(name for name in lines.subjects if is_id is None or not name.startswith(is_id))
         self._denials: dict[int, Verdict] = {}  # at most one for every line that denies
@@ -123,13 +124,12 @@ class Rbac:
 
     def judge(self, principal: Principal, resource: Resource, action: str) -> Verdict:
         """Judge an action on a resource. Exemptions do not count here: catalogues and routes know none."""
-        lines = self._lines
-        domain = principal.attributes.get(lines.domain, "")
+        domain = principal.attributes.get(self._domain, "")
         if type(domain) is not str:
             return _INVALID_DOMAIN
         # `.value` goes through a descriptor of `enum` that costs as much as two look-ups.
         kind, name, decide = resource.kind._value_, resource.id, self._decide
-        thing = object_of(resource) if lines.has_object else ""
+        thing = object_of(resource) if self._has_object else ""
         answer = 0
         for role in principal.roles:
             if role not in self._roles:
@@ -138,7 +138,7 @@ class Rbac:
             if found < 0:
                 return self._denial(found)
             answer = answer or found
-        found = decide((lines.id_prefix + principal.id, domain, kind, name, thing, action))
+        found = decide((self._prefix + principal.id, domain, kind, name, thing, action))
         if found < 0:
             return self._denial(found)
         if found or answer:
