@@ -214,9 +214,9 @@ def _constant(text: str, at: int, language: Language) -> tuple[Value | None, int
     if found is not None:
         inner = next(group for group in found.groups() if group is not None)
         quote = text[found.end() - 1]
-        value = Value(_PLAIN_ESCAPE.sub(r"\1", inner)) if quote in language.plain else unescaped(inner)
         if quote in language.interpolating:
             inner = _HOME_INSIDE.sub("~", inner, count=1)
+        value = Value(_PLAIN_ESCAPE.sub(r"\1", inner)) if quote in language.plain else unescaped(inner)
         variable = re.search(language.interpolated, inner) if quote in language.interpolating else None
         if variable is not None:
             value = Value(unescaped(inner[: variable.start()]).text, exact=False)
