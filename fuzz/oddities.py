@@ -14,9 +14,9 @@ from policyengine.shell.nodes import CommandSubstitution, SimpleCommand, Unread,
 
 # Texts that bash rejects although its manual's grammar has them.
 _REJECTED: Final = (
-    # `$(time case a in b) …`, `$(time declare a=(b))`: the first `time` of a substitution is a word, so that the `)`
-    # of the pattern ends the substitution, and `declare` is an argument.
-    re.compile(r"[$<>]\\?\n?\([ \t\\\n]*time\b.*(\bcase\b|=\()", re.DOTALL),
+    # `$(time case a in b) …`, `$(time for a; do …`, `$(time declare a=(b))`: the first `time` of a substitution is a
+    # word, so that the `)` of the pattern ends the substitution, and `for` and `declare` are arguments.
+    re.compile(r"[$<>]\\?\n?\([ \t\\\n]*time\b.*(\b(case|for|select)\b|=\()", re.DOTALL),
     # `for (( $(a <<E …) ; ; ))`: it counts parentheses and quotes in a here-document of the head.
     re.compile(r"for\s*\(\(.*\$\(.*<<", re.DOTALL),
     # `cat <<E; x=(a<newline>b)`: a here-document due before an array's newline; its delimiter's memory is used again.

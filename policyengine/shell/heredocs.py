@@ -69,7 +69,7 @@ class Heredocs(ArithmeticExpansions):
         while pos < self.end:
             line, following = self.logical_line(pos, joined=not heredoc.quoted)
             stripped = line.lstrip("\t") if heredoc.strip_tabs else line
-            if stripped == heredoc.delimiter:
+            if heredoc.delimiter in (stripped, line):  # which may begin with tabs itself
                 return pos, min(following + 1, self.end)
             if closer != END and stripped.startswith(heredoc.delimiter) and closer in stripped:
                 # In a substitution the delimiter also ends the body where `)` comes later in its line [bash 5.2].

@@ -24,6 +24,7 @@ _meaning = re.compile(r"[^\w./:@%+,=-]").search
 _OPENS_EXPANSION = re.compile(r"\$(?:\\\n)*+[({\[]|[<>]\(")
 opens_expansion = _OPENS_EXPANSION.search
 _opens_expansion = _OPENS_EXPANSION.match
+process = re.compile(r"[<>](?:\\\n)*+\(").match
 _opener = re.compile(r"\$(?:\\\n)*+(?=[{\[])").match
 # Braces or brackets without anything in them that could close something around them.
 _tame = re.compile(
@@ -161,6 +162,17 @@ def _dollar_in_quoted_operand(cursor: Cursor, mode: Mode) -> str | bool | WordPa
     return True
 
 
+def _single_in_quoted_operand(cursor: Cursor, mode: Mode) -> str | bool | WordPart:
+    """In double quotes a single quote in an operand hides what would close it, yet it stays, and all is expanded."""
+    found = _single(cursor.text, cursor.pos)
+    if found is None:
+        return _single_quoted(cursor, mode)
+    if expands(found[1]):
+        return True
+    cursor.pos = found.end()
+    return found[0]
+
+
 def _dollar_in_arithmetic(cursor: Cursor, mode: Mode) -> str | bool | WordPart:
     """As elsewhere, but to find the end bash counts what is in `${…}` and `$[…]` too, so that they do not nest."""
     found = _opener(cursor.text, cursor.pos)
@@ -192,7 +204,7 @@ def _nests(_cursor: Cursor, _mode: Mode) -> bool:
 
 
 def _angle(cursor: Cursor, _mode: Mode) -> bool:
-    return cursor.text[cursor.pos + 1] == "(" and cursor.dialect.process_substitution
+    return process(cursor.text, cursor.pos) is not None and cursor.dialect.process_substitution
 
 
 def _angle_inside(cursor: Cursor, mode: Mode) -> bool | str:
@@ -237,6 +249,7 @@ _ANGLES: dict[str, Handler] = {"<": _angle_inside, ">": _angle_inside}
 _IN_WORD: dict[str, Handler] = _QUOTES | {"<": _angle, ">": _angle, "(": _extended_glob}
 _word_run = re.compile(r"[^ \t\n|&;()<>\"'`$\\\0]++").match
 _operand_run = re.compile(r"[^}\"'`$\\<>\0]++").match
+_quoted_operand_run = re.compile(r"[^}\"'`$\\\0]++").match
 
 WORD = Mode(_word_run, _IN_WORD, is_word=True)
 ELEMENT = WORD._replace(special=_IN_WORD | {"\\": _escape_in_array})  # of an array in a substitution
@@ -250,8 +263,11 @@ OPERAND_TO_COLON = OPERAND_IN_ARITHMETIC._replace(run=re.compile(r"[^}:\"'`$\\<>
 HERE_OPERAND = Mode(
     re.compile(r'[^}"$`\\\0]++').match, _EXPANSIONS | {'"': _double_quoted}, _IN_DOUBLE + "}", quoted=True
 )
-QUOTED_OPERAND = HERE_OPERAND._replace(special=HERE_OPERAND.special | {"$": _dollar_in_quoted_operand})
-QUOTED_TO_COLON = QUOTED_OPERAND._replace(run=re.compile(r'[^}:"$`\\\0]++').match)
+QUOTED_OPERAND = HERE_OPERAND._replace(
+    run=_quoted_operand_run,
+    special=HERE_OPERAND.special | {"$": _dollar_in_quoted_operand, "'": _single_in_quoted_operand},
+)
+QUOTED_TO_COLON = QUOTED_OPERAND._replace(run=re.compile(r"[^}:\"'$`\\\0]++").match)
 # Balanced texts: extended globs and regular expressions in parentheses.
 _PARENTHESES: dict[str, Handler] = {"(": _opens, ")": _closes}
 PARENTHESISED = Mode(re.compile(r"[^()\"'`$\\\0]++").match, _QUOTES | _PARENTHESES | {"$": _dollar_in_parentheses})

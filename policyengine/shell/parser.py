@@ -56,7 +56,7 @@ _first_word = re.compile(r"(?:[^ \t\n|&;()<>\"'`$\\\0]++|\\\n)++" + _BREAK).matc
 _closer = re.compile(rf"[)\0]|;{CONTINUED}[;&]|" + one_of("then do done fi elif else esac }") + _BREAK).match
 _CLOSER_STARTS = frozenset(")\0;tdfe}")
 _prefix = re.compile(rf"({one_of('! time')}){_BREAK}").match
-_time_option = re.compile(r"(?:[ \t]|\\\n)++(-p|--)" + _BREAK).match
+_time_options = re.compile("".join(rf"(?:(?:[ \t]|\\\n)++{one_of(option)}{_BREAK})?+" for option in ("-p", "--"))).match
 _connector = re.compile(r"&(?:\\\n)*+&|\|(?:\\\n)*+\|").match
 _pipe = re.compile(r"\|(?!(?:\\\n)*+\|)(?:\\\n)*+(&)?").match
 
@@ -95,7 +95,9 @@ class Parser(Conditions):
                 statement = new(Background, (statement, start, self.pos + self.base))
             elif character == "\n":
                 self.newline()
-            elif character == ";" and self.text[self.pos + 1] not in ";&":
+            elif character == ";" and (
+                self.text[self.pos + 1] not in ";&\\" or _terminator(self.text, self.pos) is None
+            ):
                 self.pos += 1
                 if self.inside:
                     self.semicolons.add(start)
@@ -177,8 +179,8 @@ class Parser(Conditions):
         if found is None or prefix not in self.dialect.reserved or (self.extglob and self.begins_glob(found.end())):
             return ""
         self.pos = found.end()
-        while prefix == "time" and (option := _time_option(self.text, self.pos)) is not None:
-            self.pos = option.end()
+        if prefix == "time":
+            self.pos = _time_options(self.text, self.pos).end()  # type: ignore[union-attr]  # matches everywhere
         self.skip_blanks()
         return prefix
 
@@ -587,4 +589,5 @@ _COMPOUNDS: dict[str, Callable[[Parser], Steps[Any]]] = {
     "coproc": Parser.coprocess,
 }
 _BODIES = _COMPOUNDS.keys() - {"function", "coproc"}
-_NOT_AFTER_FIRST = _COMPOUNDS.keys() - {"case", "coproc", "[["}  # what ends with a keyword behind a `;` or newline
+# What ends with a keyword behind a `;` or newline, and cannot be words and another command.
+_NOT_AFTER_FIRST = frozenset(("{", "if", "while", "until", "function"))

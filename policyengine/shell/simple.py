@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from policyengine.shell.heredocs import Heredocs
-from policyengine.shell.lexer import END, WORD_ENDS, Steps, blanks, new, one_of, plain_text
-from policyengine.shell.modes import ELEMENT, SUBSCRIPT, WORD, expands
+from policyengine.shell.lexer import CONTINUED, END, WORD_ENDS, Steps, blanks, new, one_of, plain_text
+from policyengine.shell.modes import ELEMENT, SUBSCRIPT, WORD, expands, process
 from policyengine.shell.nodes import (
     ArrayElement,
     Assignment,
     DoubleQuoted,
+    Escaped,
     Literal,
     Redirect,
     SimpleCommand,
@@ -35,24 +36,27 @@ _quick = re.compile(
     re.VERBOSE,
 ).match
 # A number or name that would say which descriptor a redirection means; a number that is no C int is a word.
-_number = re.compile(r"[0-9]++(?=[<>](?!\())").match
-_name = re.compile(r"\{[A-Za-z_]\w*+(?:\[[^]\n]*+\])?\}[<>](?!\()", re.ASCII).match
+_number = re.compile(rf"[0-9]++(?=[<>](?!{CONTINUED}\())").match
+_name = re.compile(rf"\{{[A-Za-z_]\w*+(?:\[[^]\n]*+\])?\}}[<>](?!{CONTINUED}\()", re.ASCII).match
 _INT_MAX = 2**31 - 1
 _INT_DIGITS = len(str(_INT_MAX))
 _OPERATORS = ("&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", ">>", ">&", ">|")
 _redirect = re.compile(
-    r"([0-9]++|\{[A-Za-z_]\w*+(?:\[[^]\n]*+\])?\})?((?:\\\n)*+(?:" + one_of(" ".join(_OPERATORS)) + r"|[<>](?!\()))",
+    r"([0-9]++|\{[A-Za-z_]\w*+(?:\[[^]\n]*+\])?\})?((?:\\\n)*+(?:"
+    + one_of(" ".join(_OPERATORS))
+    + rf"|[<>](?!{CONTINUED}\()))",
     re.ASCII,
 ).match
-assignment_start = re.compile(r"([A-Za-z_]\w*+)(?:(\+?=)|\[)", re.ASCII).match
+assignment_start = re.compile(rf"([A-Za-z_]\w*+(?:\\\n\w*+)*+)(?:(\+?{CONTINUED}=){CONTINUED}|\[)", re.ASCII).match
 _array_argument = re.compile(r"([A-Za-z_]\w*+)(?:\[([^]]*)\])?(\+?)=", re.ASCII).fullmatch
 _ZSH_WORDS = frozenset(("repeat", "-"))
 _prompt_option = re.compile(r"-\w*P").match
-_equals = re.compile(r"\+?=").match
+_equals = re.compile(rf"{CONTINUED}(\+?){CONTINUED}={CONTINUED}").match
 # Builtins whose arguments may be arrays; to the last two bash gives them as texts.
 _TAKING_ARRAYS = frozenset(["eval", "let"])
 _DECLARATIONS = frozenset(["alias", "declare", "export", "local", "readonly", "typeset"]) | _TAKING_ARRAYS
 
+_FLAT = (Literal, Escaped, SingleQuoted)
 _END, _GO_ON, _NESTS, _HARD = range(4)
 _COMMAND_ENDS = frozenset("\n;|)\0")
 _HEREDOCS = frozenset(("<<", "<<-"))
@@ -236,6 +240,8 @@ class SimpleCommands(Heredocs):
         heredoc = None
         if operator in _HEREDOCS:
             heredoc = self.begin_heredoc(target, self.text[begin : self.pos], strip_tabs=operator == "<<-")
+            if not all(isinstance(part, _FLAT) for part in target.parts):  # nothing in a delimiter is expanded
+                target = Word((SingleQuoted(heredoc.delimiter, False, target.start, end),), target.start, end)
         return new(Redirect, (operator, found[1], target, heredoc, start + self.base, end))
 
     def redirects(self) -> Steps[tuple[Redirect, ...]]:
@@ -249,7 +255,7 @@ class SimpleCommands(Heredocs):
         """Whether a word begins here."""
         text, pos = self.text, self.pos
         if text[pos] in "<>":
-            return text[pos + 1] == "(" and self.dialect.process_substitution
+            return process(text, pos) is not None and self.dialect.process_substitution
         return text[pos] not in WORD_ENDS
 
     def assignment(self) -> Steps[Assignment | Word]:
@@ -258,19 +264,19 @@ class SimpleCommands(Heredocs):
         found = assignment_start(self.text, start)
         assert found is not None
         self.pos = found.end()
-        subscript, operator = None, found[2]
+        name, subscript, operator = found[1].replace("\\\n", ""), None, found[2]
         if operator is None:
             subscript = yield from self.balanced(SUBSCRIPT, "]")
             operator = self.equals()
             if not operator:
-                return (yield from self.bracketed_word(found[0], start, subscript))
+                return (yield from self.bracketed_word(name + "[", start, subscript))
         elements, value = None, None
         if self.text[self.pos] == "(" and self.dialect.arrays:
             elements = yield from self.elements()
         if self.at_word():
             value = yield from self.word()
-        append = operator == "+="
-        return new(Assignment, (found[1], subscript, append, value, elements, start + base, self.pos + base))
+        append = operator[0] == "+"
+        return new(Assignment, (name, subscript, append, value, elements, start + base, self.pos + base))
 
     def equals(self) -> str:
         """Go past `=` or `+=`; empty if neither stands here."""
@@ -278,7 +284,7 @@ class SimpleCommands(Heredocs):
         if found is None:
             return ""
         self.pos = found.end()
-        return found[0]
+        return found[1] + "="
 
     def bracketed_word(self, head: str, start: int, inside: Word) -> Steps[Word]:
         """A word whose beginning (`head`, brackets, what is in them) was read as a subscript."""

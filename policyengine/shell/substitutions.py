@@ -124,7 +124,7 @@ class Substitutions(Cursor):
     def process_substitution(self) -> Steps[WordPart]:
         """process_substitution: ('<' | '>') '(' commands ')' ."""
         start = self.pos
-        self.pos += 2
+        self.pos = self.text.index("(", start) + 1
         nested = self.text[self.pos] == "("
         body = yield from (self.deferred(self.pos) if nested else self.substituted())
         return new(ProcessSubstitution, (self.text[start], body, start + self.base, self.pos + self.base))
