@@ -155,7 +155,7 @@ def _link(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
     machine.effects.append(
         FileRead(target.path, target.unknown, target.glob, False, machine.where, act.words[0].span, origin)
     )
-    machine.effects.append(FileWrite(path, unknown, glob, False, CLEAN, machine.where, span, origin))
+    machine.effects.append(FileWrite(path, unknown, glob, False, CLEAN, False, machine.where, span, origin))
     if not (unknown or target.unknown):
         linked(machine.links, path, target.path)
 
@@ -168,7 +168,7 @@ def _unpack(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
     machine.effects.append(
         FileRead(archive.path, archive.unknown, archive.glob, False, machine.where, act.words[0].span, origin)
     )
-    machine.effects.append(FileWrite(path, unknown, glob, False, taint, machine.where, span, origin))
+    machine.effects.append(FileWrite(path, unknown, glob, False, taint, True, machine.where, span, origin))
     if taint & FROM_ELSEWHERE and not unknown and len(machine.trees) < MAX_TREES:
         machine.trees[path.rstrip("/") + "/"] = FOREIGN
 
