@@ -57,7 +57,7 @@ SHAPES: dict[str, Shape] = {
     "open $[": _many("$["),
     "open <(": _many("cat <("),
     "open ${a:-": _many("${a:-"),
-    "open [[ (": _many("[[ ( "),
+    "open [[ (": _many("( ", "[[ "),
     "open x=$(": _many("x=$("),
     "open functions": _many("a(){ "),
     "open if": _many("if a;then "),

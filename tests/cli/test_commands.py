@@ -82,7 +82,9 @@ def test_a_suite_prints_every_case(suite: str, capsys: pytest.CaptureFixture[str
     found = json.loads(capsys.readouterr().out)
     assert set(found) == {suite, "reference"}
     assert list(found[suite]) == CASES
-    assert all(set(cost) == {"p50_us", "p99_us", "n", "per_second"} and cost["n"] for cost in found[suite].values())
+    fields = {"p50_us", "p99_us", "n", "per_second", "least_us"}
+    assert all(set(cost) == fields and cost["n"] for cost in found[suite].values())
+    assert all(0 < cost["least_us"] <= cost["p99_us"] for cost in found[suite].values())
     bench.run(parse(["bench", "--suite", suite]))
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()][1 : len(CASES) + 1] == CASES
 
