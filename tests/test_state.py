@@ -7,7 +7,19 @@ from typing import Any
 
 import pytest
 
-from policyengine.effects import Contains, Effect, Facts, FileRead, FileWrite, Taint, Transfer, Where, WrittenFile
+from policyengine.effects import (
+    Contains,
+    Effect,
+    Facts,
+    FileDelete,
+    FileRead,
+    FileWrite,
+    Left,
+    Taint,
+    Transfer,
+    Where,
+    WrittenFile,
+)
 from policyengine.errors import RequestError
 from policyengine.model import Decision, Finding, Outcome, Severity
 from policyengine.state import START, Label, RunState, after, count, from_json, promote, remember, restrict, to_json
@@ -16,8 +28,10 @@ from policyengine.state.run import (
     MAX_PROMOTIONS,
     MAX_READS,
     MAX_RESTRICTIONS,
+    MAX_SHELL,
     MAX_TEXT,
     MAX_TEXTS,
+    MAX_TREES,
     MAX_WRITTEN,
 )
 
@@ -156,6 +170,9 @@ FULL = RunState(
     cwd="",
     exports={"A": "\udcff"},
     functions={"f": "f() { :; }"},
+    aliases={"a": "ls"},
+    trees={"/r/": frozenset({Taint.FOREIGN})},
+    links={"/l": "/t"},
     labels=frozenset({Label.SECRETS}),
     counters={"calls": 3},
     reads={"/a": 2},
@@ -187,6 +204,9 @@ def test_a_stored_state_is_the_state(state: RunState) -> None:
         {"forgotten": "secret"},
         {"cwd": 1},
         {"exports": {"A": None}},
+        {"aliases": ["a"]},
+        {"trees": {"/r/": ["strange"]}},
+        {"links": {"/l": 1}},
         {"labels": ["nonsense"]},
         {"counters": {"calls": "3"}},
         {"reads": {str(number): 1 for number in range(MAX_READS + 1)}},
@@ -216,3 +236,41 @@ def test_a_state_with_a_part_missing_is_refused() -> None:
     del stored["restrictions"]
     with pytest.raises(RequestError, match="its keys"):
         from_json(json.dumps(stored))
+
+
+def _left(state: RunState, left: Left, outcome: Outcome = Outcome.ALLOW, *effects: Effect) -> RunState:
+    return after(state, Facts(effects, left=left), _decision(outcome))
+
+
+def test_what_a_call_leaves_stays() -> None:
+    left = Left({"/r/": frozenset({Taint.FOREIGN})}, {"/l": "/t"}, {"A": "1"}, {"f": "f() { :; }"}, {"a": "ls"})
+    assert _left(START, left).left() == left
+    assert _left(_left(START, left), Left()).left() == left
+
+
+def test_what_was_denied_leaves_nothing_and_what_is_asked_about_may() -> None:
+    left = Left(links={"/l": "/t"})
+    assert _left(START, left, Outcome.DENY).left() == Left()
+    assert _left(START, left, Outcome.ASK).left() == left
+
+
+def test_a_link_goes_with_its_removal() -> None:
+    made = _left(START, Left(links={"/l": "/t", "/m": "/t"}))
+    assert _left(made, Left(), Outcome.ALLOW, FileDelete("/l")).links == {"/m": "/t"}
+    assert _left(made, Left(), Outcome.ASK, FileDelete("/l")).links == made.links
+
+
+def test_trees_that_find_no_room_may_be_everywhere() -> None:
+    state = START
+    for number in range(MAX_TREES + 1):
+        state = _left(state, Left(trees={f"/{number}/": frozenset({Taint.FOREIGN})}))
+    assert len(state.trees) == MAX_TREES
+    assert state.forgotten == frozenset({Taint.FOREIGN})
+
+
+def test_a_shell_keeps_the_latest_names() -> None:
+    state = START
+    for number in range(MAX_SHELL + 1):
+        state = _left(state, Left(exports={f"A{number}": ""}))
+    assert len(state.exports) == MAX_SHELL
+    assert "A0" not in state.exports

@@ -97,9 +97,17 @@ def _filter(machine: Machine, code: Code) -> None:
 def _run(machine: Machine, code: Code) -> bool:
     """Interpret the text; whether all of it was understood."""
     text = code.text
-    if not text.exact and not (code.language == "python" and text.taint <= _PLAIN and is_filled_in(text.template)):
+    if not _is_known(code):
         machine.opaque(Cause.VALUE, _NOT_KNOWN, text.span, code.origin)
     return _interpreted(machine, code)
+
+
+def _is_known(code: Code) -> bool:
+    """Whether all that code does is written: values put into it stand in texts of Python that only looks."""
+    text = code.text
+    if text.exact or code.language != "python":
+        return text.exact
+    return bool(text.text or text.rest) and text.taint <= _PLAIN and is_filled_in(text.template)
 
 
 def _interpreted(machine: Machine, code: Code) -> bool:
@@ -163,7 +171,7 @@ def evaluate_input(
     if text.exact:
         machine.process(lambda: _run(machine, code))
         return
-    if stdin is not OUTER_INPUT and not stdin.path:
+    if stdin is not OUTER_INPUT and not stdin.path and not _is_known(code):
         machine.opaque(Cause.VALUE, "what runs from standard input is not known", text.span, origin)
     if text.rest.strip():
         machine.process(lambda: _interpreted(machine, code))
