@@ -33,6 +33,7 @@ class Dialect(NamedTuple):
         equals_expansion: an unquoted word `=name` becomes the path of a program, `>!` and `>&!` are operators, `repeat`
             and `{name}` begin compound commands, `${(e)x}` and `$~x` expand a value again (zsh); such text is refused,
             since no node says it. Nor are there extended globs with a letter before `(`: that is code for zsh.
+        quotes_in_operands: in double quotes, single quotes in the operand of a parameter hide what would close it.
     """
 
     name: str
@@ -43,12 +44,13 @@ class Dialect(NamedTuple):
     dollar_quotes: bool
     wide_redirects: bool
     equals_expansion: bool
+    quotes_in_operands: bool
 
 
 DIALECTS = {
-    "bash": Dialect("bash", _BASH_WORDS, True, True, True, True, True, False),
-    "sh": Dialect("sh", _POSIX_WORDS, False, False, False, False, False, False),
-    "zsh": Dialect("zsh", _BASH_WORDS, True, True, True, True, True, True),
+    "bash": Dialect("bash", _BASH_WORDS, True, True, True, True, True, False, True),
+    "sh": Dialect("sh", _POSIX_WORDS, False, False, False, False, False, False, False),
+    "zsh": Dialect("zsh", _BASH_WORDS, True, True, True, True, True, True, False),
 }
 
 

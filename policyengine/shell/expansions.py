@@ -21,6 +21,7 @@ from policyengine.shell.modes import (
     QUOTED_TO_COLON,
     SUBSCRIPT_IN_BRACES,
     WORD,
+    closes,
     opens_expansion,
 )
 from policyengine.shell.nodes import (
@@ -122,10 +123,22 @@ class Expansions(Substitutions):
         if character == "(":
             return (yield from self.extended_glob(parts))
         if character == "'":
-            return (yield from self.quoted_arithmetic(self.pos))
+            quotes = self.quoted_arithmetic(self.pos)
+            return (yield from (self.shell_dependent(quotes) if mode.quoted else quotes))
         if mode.is_word:
             self.around = "("
         return (yield from self.process_substitution())
+
+    def shell_dependent(self, quotes: Steps[WordPart]) -> Steps[WordPart]:
+        """Single quotes in a quoted operand; where they hide what would close it, other shells and modes differ."""
+        start = self.pos
+        part = yield from quotes
+        text = self.text[start + 1 : self.pos - 1]
+        if not closes(text) or not isinstance(part, DoubleQuoted):
+            return part
+        unread = new(Unread, (text, "outside bash these quotes hide nothing", (), part.start, part.end))
+        hidden = new(CommandSubstitution, (unread, False, part.start, part.end))
+        return new(DoubleQuoted, ((*part.parts, hidden), False, part.start, part.end))
 
     def dollar(self, mode: Mode) -> Steps[WordPart]:
         """dollar: '$(' … ')' | '$((' … '))' | '${' … '}' | '$[' … ']' | '$"' … '"' ."""

@@ -19,6 +19,7 @@ _ansi = re.compile(r"\$(?:\\\n)*+'((?:[^'\\\0]++|\\[^\0])*+)'").match
 _plain_double = re.compile(r'"([^"$`\\\0]*+)"').match
 _continuations = re.compile(r"(?:\\\n)*+").match
 expands = re.compile(r"[$`]").search
+closes = re.compile(r"[}\"]").search
 # What means something in a text of commands where it is not quoted.
 _meaning = re.compile(r"[^\w./:@%+,=-]").search
 _OPENS_EXPANSION = re.compile(r"\$(?:\\\n)*+[({\[]|[<>]\(")
@@ -163,11 +164,17 @@ def _dollar_in_quoted_operand(cursor: Cursor, mode: Mode) -> str | bool | WordPa
 
 
 def _single_in_quoted_operand(cursor: Cursor, mode: Mode) -> str | bool | WordPart:
-    """In double quotes a single quote in an operand hides what would close it, yet it stays, and all is expanded."""
+    """In double quotes a single quote in an operand hides what would close it, yet it stays, and all is expanded.
+
+    Only for bash, and not in its POSIX mode.
+    """
+    if not cursor.dialect.quotes_in_operands:
+        cursor.pos += 1
+        return "'"
     found = _single(cursor.text, cursor.pos)
     if found is None:
         return _single_quoted(cursor, mode)
-    if expands(found[1]):
+    if expands(found[1]) or closes(found[1]):
         return True
     cursor.pos = found.end()
     return found[0]

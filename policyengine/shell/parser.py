@@ -356,7 +356,10 @@ class Parser(Conditions):
             return name, None
         over_lines = self.text[self.pos] == "\n"
         self.skip_gap()
-        if self.plain_word() != "in":
+        word = self.plain_word()
+        if word == "{" and not over_lines:
+            self.unexpected("`do`")
+        if word != "in":
             return name, None
         if over_lines and self.in_case:  # bash takes it for that of the `case`
             self.unexpected("`do`")

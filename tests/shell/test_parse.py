@@ -197,6 +197,13 @@ def test_what_only_zsh_reads_is_a_fault_in_every_dialect(text: str) -> None:
     assert all(reading.fault is not None for reading in readings)
 
 
+@pytest.mark.parametrize(("dialect", "names"), [("bash", ["a"]), ("sh", ["a", "c"]), ("zsh", ["a", "c"])])
+def test_single_quotes_in_a_quoted_operand_hide_something_in_bash_alone(dialect: str, names: list[str]) -> None:
+    script = parse('a "${b:-\'}"; c #\'}"', dialect)
+    assert [command.words[0].static for command in script.commands()] == names
+    assert any(isinstance(node, Unread) for node in walk(script)) == (dialect == "bash")
+
+
 def test_an_unknown_dialect_is_a_usage_error() -> None:
     with pytest.raises(UsageError):
         parse("a", "fish")
