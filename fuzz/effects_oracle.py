@@ -69,6 +69,7 @@ def _starts(effect: Effect, started: Started) -> bool:
 
 def _may_be(reported: tuple[str | None, ...], real: tuple[str, ...]) -> bool:
     """Whether real arguments can be the reported ones; one that is not known stands for any number."""
+    reported = tuple(None if argument is not None and "$!" in argument else argument for argument in reported)
     if None not in reported:
         return reported == real
     possible = {0}

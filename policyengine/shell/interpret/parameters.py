@@ -140,13 +140,19 @@ def _count(machine: Machine) -> tuple[Value, ...]:
     return (Value(str(len(values))) if not any(value.many for value in values) else UNKNOWN,)
 
 
+def _job(machine: Machine) -> tuple[Value, ...]:
+    """The last job; nothing, or one of an earlier call, where none was started for certain (bash manual 3.4.2)."""
+    job = machine.variable("!")
+    return job.choices if job is not None and len(job.choices) == 1 else (UNKNOWN,)
+
+
 _SPECIAL: dict[str, Callable[[Machine], tuple[Value, ...]]] = {
     "@": _arguments,
     "*": _arguments,
     "#": _count,
     "?": lambda _: (UNKNOWN,),
     "$": lambda _: (UNKNOWN,),
-    "!": lambda _: (Value("$!"),),  # a job of this very shell, whatever its number is
+    "!": _job,
     "-": lambda _: (UNKNOWN,),
     "_": lambda _: (UNKNOWN,),
     "0": lambda machine: (machine.cells.get("/0", Value("bash")),),

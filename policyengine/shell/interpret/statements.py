@@ -43,6 +43,7 @@ from policyengine.shell.nodes import (
 )
 from policyengine.shell.values import UNKNOWN, Value
 
+JOB = Variable((Value("$!"),))  # a job of this very shell, whatever its number is
 MAX_ITEMS = 32  # words of a `for` whose values are looked at one by one
 _ENDLESS = frozenset({":", "true"})
 _COMPARING = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})  # what stands beside them is an expression
@@ -117,6 +118,7 @@ def _background(machine: Machine, node: Background) -> None:
     machine.asynchronous += 1
     machine.forked(lambda: body(machine, (node.command,)))
     machine.asynchronous -= 1
+    machine.put("!", JOB)
 
 
 def _group(machine: Machine, node: Group) -> None:
@@ -137,6 +139,7 @@ def _coprocess(machine: Machine, node: Coprocess) -> None:
     body_of_it = Script((node.body,), node.start, node.end)
     target = Target("peer", peer=out.peer) if out.peer is not None else Target("command", body=body_of_it)
     machine.descriptors = {**machine.descriptors, reading: out, writing: target}
+    machine.put("!", JOB)
     machine.put(node.name, Variable((), "", {"0": Value(str(reading)), "1": Value(str(writing))}))
 
 
