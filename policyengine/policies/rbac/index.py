@@ -123,8 +123,8 @@ class Choosing:
 
 # ------------------------------------------------------------------------------------------------------------- tables
 # Lines of one subject that compare the same fields, as `Index.decide` takes them apart: what picks the key of a
-# request, the cuts, and the lines. A cut is for lines that compare a prefix of one field; their key has the prefix, its
-# length, and what is picked of the other fields. Without lines, the first part is a function that finds the line itself.
+# request, the cuts, and the lines. A cut is for lines that compare a prefix of one field; their key has the prefix,
+# its length, and what is picked of the other fields. Without lines, the first part is a function that finds the line.
 Cuts: TypeAlias = tuple[tuple[int, int, Callable[[Parts], Key]], ...]
 Table: TypeAlias = tuple[Callable[[Parts], Any], Cuts, dict[Key, int]]
 Tables: TypeAlias = tuple[Table, ...]
