@@ -103,7 +103,9 @@ def _piped(text: str, found: re.Match[str]) -> list[Act]:
 def _redirected(found: re.Match[str]) -> list[Act]:
     kind = Kind.APPEND if found[1] == ">>" else Kind.WRITE
     if found[2] is not None:
-        return [Act(kind, Value(found[2]), start=found.start(), end=found.end())]
+        texts = [line for line in awk_texts(found[0][: found.start(2) - found.start() - 1]) if line]
+        words = (from_template("\n".join([HOLE, *texts, HOLE])),) if texts else ()
+        return [Act(kind, Value(found[2]), words=words, start=found.start(), end=found.end())]
     return [] if (found[3] or "")[:1].isdigit() else [Act(kind, UNKNOWN, start=found.start(), end=found.end())]
 
 

@@ -18,7 +18,7 @@ from policyengine.shell.urls import split_url
 _ARCHIVE_END = lazily(
     r"(?:\.git|\.tar)?(?:\.(?:gz|xz|bz2|zst|lz4|tgz|txz|tbz2?|zip|7z|rar|whl|crate|gem|jar|cpio|deb|rpm))?\Z"
 )
-ARRIVING = frozenset({"arrives", "clones", "downloads"})  # flags of descriptions
+ARRIVING = frozenset({"arrives", "clones", "downloads", "mirrors"})  # flags of descriptions
 _COLLECTIONS = frozenset({"archive", "releases", "download", "tarball", "zipball", "tags", "refs", "heads", "-"})
 
 
@@ -29,20 +29,38 @@ def arrived(invocation: Invocation, effects: Sequence[Effect]) -> None:
         return
     if "downloads" in flags:
         _downloaded(invocation)
+    if "mirrors" in flags:
+        _mirrored(invocation)
+        return
     if not (invocation.content.taint & FROM_ELSEWHERE):
         return
     if "clones" in flags and not any(isinstance(effect, FileWrite) for effect in effects):
         effects = [FileWrite(invocation.cwd.path)]
     for effect in effects:
         if isinstance(effect, FileWrite) and effect.where is Where.HERE and len(machine.trees) < MAX_TREES:
-            path = effect.path.rstrip("/") + "/"
-            if path != invocation.cwd.path.rstrip("/") + "/":
-                machine.trees[path] = FOREIGN
-                continue
-            for name in _names(invocation):
-                machine.trees |= {f"{path}{name}{end}": FOREIGN for end in ("/" if "clones" in flags else "/-_.")}
-            if "clones" not in flags:  # what an archive holds is called as it likes
-                machine.trees[path] = FOREIGN
+            _filled(invocation, effect.path.rstrip("/") + "/", clone="clones" in flags)
+
+
+def _filled(invocation: Invocation, path: str, *, clone: bool) -> None:
+    """A directory that was filled; in the working directory it is one of the name that the source lets expect."""
+    trees = invocation.machine.trees
+    if path != invocation.cwd.path.rstrip("/") + "/":
+        trees[path] = FOREIGN
+        return
+    for name in _names(invocation):
+        trees |= {f"{path}{name}{end}": FOREIGN for end in ("/" if clone else "/-_.")}
+    if not clone:  # what an archive holds is called as it likes
+        trees[path] = FOREIGN
+
+
+def arrived_from(invocation: Invocation, path: str, name: str) -> None:
+    """Remember a directory that is copied from another host: it, or one of its name in a directory that is there."""
+    trees = invocation.machine.trees
+    if len(trees) < MAX_TREES:
+        if name:
+            trees[f"{path.rstrip('/')}/{name}/"] = FOREIGN
+        if path.rstrip("/") != invocation.cwd.path.rstrip("/"):
+            trees[path.rstrip("/") + "/"] = FOREIGN
 
 
 def _names(invocation: Invocation) -> Iterator[str]:
@@ -61,6 +79,14 @@ def _names(invocation: Invocation) -> Iterator[str]:
         outside = [part for part in parts[:-1] if part not in _COLLECTIONS]
         if len(outside) < len(parts) - 1 and outside:
             yield outside[-1]
+
+
+def _mirrored(invocation: Invocation) -> None:
+    """Remember what is fetched below a directory of the host's name (wget(1), -r)."""
+    trees, top = invocation.machine.trees, invocation.cwd.path.rstrip("/")
+    for use in invocation.reading.uses:
+        if use.role == "url" and len(trees) < MAX_TREES:
+            trees[f"{top}/{split_url(use.value.text).host}/"] = FOREIGN
 
 
 def _downloaded(invocation: Invocation) -> None:

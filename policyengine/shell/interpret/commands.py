@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from policyengine.effects import (
     CLEAN,
+    HOLE,
     NOTHING_LEFT,
     Cause,
     EvaluateCode,
@@ -28,14 +29,14 @@ from policyengine.shell.interpret.globs import computable, matches
 from policyengine.shell.interpret.joining import branches
 from policyengine.shell.interpret.machine import MAX_CHOICES, Definition, Machine
 from policyengine.shell.interpret.notes import note_name, note_words
-from policyengine.shell.interpret.parameters import UNKNOWN_NAME
+from policyengine.shell.interpret.parameters import UNKNOWN_NAME, variable_values
 from policyengine.shell.interpret.programs import run_program
 from policyengine.shell.interpret.redirects import permanent, place_of, redirected
 from policyengine.shell.interpret.streams import Stream
 from policyengine.shell.interpret.unset import unset_reading
 from policyengine.shell.interpret.words import expand_all
 from policyengine.shell.nodes import SimpleCommand, Word
-from policyengine.shell.paths import base_name, is_below
+from policyengine.shell.paths import base_name, is_below, resolve
 from policyengine.shell.values import Value
 
 MAX_COMBINATIONS = 2 * MAX_CHOICES  # of the choices of several variables that are tried for one command
@@ -221,7 +222,11 @@ def _external(machine: Machine, head: Value, arguments: Sequence[Value], span: S
         note_name(machine, name, _meaning(machine, head), span)
     path, taint = "", CLEAN
     versions: tuple[WrittenFile, ...] = ()
-    if "/" in name:
+    found = _on_path(machine, name) if "/" not in name and _knows_path(machine) else ""
+    if found:
+        path, versions = found, machine.file(found)
+        taint = frozenset().union(*[item.taint for item in versions])
+    elif "/" in name:
         path = place_of(machine, head).path
         name = base_name(path)
         versions = machine.file(path) if machine.where is Where.HERE else ()
@@ -237,6 +242,21 @@ def _external(machine: Machine, head: Value, arguments: Sequence[Value], span: S
         BUILTINS[name](machine, Call(name, list(arguments), span, ()))
     else:
         _undescribed(machine, name, path, arguments, head.span or span)
+
+
+def _knows_path(machine: Machine) -> bool:
+    return machine.variable("PATH") is not None or "PATH" in machine.situation.left.exports
+
+
+def _on_path(machine: Machine, name: str) -> str:
+    """The file of that name that this run put where `PATH` leads first; empty if there is none."""
+    values = variable_values(machine, "PATH")
+    text = values[0].template if values and machine.where is Where.HERE else ""
+    for place in text.split(":")[:MAX_WRAPPED]:
+        path = resolve(f"{place}/{name}", machine.cwd).path if place and HOLE not in place else ""
+        if path and machine.file(path):
+            return path
+    return ""
 
 
 def _meaning(machine: Machine, head: Value) -> str:

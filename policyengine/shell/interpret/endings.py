@@ -30,8 +30,8 @@ def _exports(machine: Machine) -> Iterator[tuple[str, str]]:
         cell = machine.cells.get(name)
         if isinstance(cell, Variable) and "x" in cell.attributes and len(cell.choices) == 1:
             value = cell.choices[0]
-            if value.exact and len(value.text) <= MAX_KEPT:
-                yield name, value.text
+            if (value.exact or value.text) and len(value.template) <= MAX_KEPT:
+                yield name, value.template
 
 
 def _functions(machine: Machine) -> Iterator[tuple[str, str]]:

@@ -49,6 +49,7 @@ _DECODES = lazily(
 )
 _PRINTED: Taints = frozenset({Taint.GENERATED})
 _NOT_KNOWN = "the code that runs is not fully known"
+HIDDEN: Taints = frozenset({Taint.FETCHED, Taint.DECODED})  # nobody could read it before it runs
 _PLAIN: Taints = frozenset({Taint.WORKSPACE})
 _UNTRUSTED: Taints = frozenset({Taint.INPUT})
 
@@ -237,7 +238,7 @@ def run_part(machine: Machine, path: str, language: str, span: Span | None, *, m
     for place in places if machine.where is Where.HERE else ():
         for name in (place, *[place + end for end in _COMPLETED.get(language, ())]):
             found = normal(name)
-            versions = [one for one in machine.file(found) if one.text is not None or not module]
+            versions = [one for one in machine.file(found) if one.text is not None or not module or one.taint & HIDDEN]
             if versions:
                 run = run_vaguely if module and found not in machine.files else run_file
                 file = ScriptFile(found, False, (), span, language)

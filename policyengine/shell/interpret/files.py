@@ -15,7 +15,7 @@ from policyengine.effects import (
     Taints,
     Where,
 )
-from policyengine.shell.interpret.arrivals import moved
+from policyengine.shell.interpret.arrivals import arrived_from, moved
 from policyengine.shell.interpret.entries import Folder, entries, folder
 from policyengine.shell.interpret.evaluate import ScriptFile, run_file
 from policyengine.shell.interpret.invocation import Invocation
@@ -123,6 +123,8 @@ def onto(invocation: Invocation, use: Use) -> None:
     if unknown or invocation.machine.where is not Where.HERE:
         return
     for name, source in named:
+        if invocation.recursive and source.role == "source" and is_remote(source.value.text):
+            arrived_from(invocation, path, name)
         if name:
             _received(invocation, use, source, f"{path.rstrip('/')}/{name}", is_folder is not Folder.NO and not whole)
 

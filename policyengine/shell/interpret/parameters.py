@@ -109,7 +109,7 @@ def _inherited(machine: Machine, name: str) -> tuple[Value, ...]:
     if name == UNKNOWN_NAME:
         return (UNKNOWN,)
     if name in situation.left.exports and picked(machine, name, 2) == 0:  # perhaps the shell is still the same one
-        return (Value(situation.left.exports[name]),)
+        return (from_template(situation.left.exports[name]),)
     if situation.env is None:
         return (UNKNOWN,)
     return (Value(situation.env[name]),) if name in situation.env else ()

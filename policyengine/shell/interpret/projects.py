@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from policyengine.effects import EvaluateCode, Where, WrittenFile
 from policyengine.records import NamedTuple
 from policyengine.shell.interpret.arrivals import project_taint
-from policyengine.shell.interpret.evaluate import Code, ScriptFile, evaluate, run_file, run_vaguely
+from policyengine.shell.interpret.evaluate import HIDDEN, Code, ScriptFile, evaluate, run_file, run_vaguely
 from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.machine import Machine
 from policyengine.shell.paths import base_name, resolve
@@ -60,7 +60,11 @@ def run_project(invocation: Invocation, project: Project) -> None:
             EvaluateCode(language, "file", False, taint, machine.where, invocation.span, invocation.origin)
         )
     for file in _files(invocation, project):
-        if project.texts is not None and file.text is not None:
+        if project.texts is not None and file.text is None:
+            machine.effects.append(
+                EvaluateCode("sh", "file", False, file.taint, machine.where, invocation.span, invocation.origin)
+            )
+        elif project.texts is not None and file.text is not None:
             for text in project.texts(file.text, words):
                 code = Code("sh", Value(text, taint=file.taint, span=invocation.span), "file", base_name(file.path))
                 machine.forked(lambda code=code: evaluate(machine, code))  # type: ignore[misc]
@@ -74,7 +78,7 @@ def _files(invocation: Invocation, project: Project) -> list[WrittenFile]:
     machine, found = invocation.machine, list[WrittenFile]()
     paths = [resolve(name, invocation.cwd).path for name in project.first]
     known = next((versions for versions in map(machine.file, paths) if versions), ())
-    found += [file for file in known if file.text is not None]
+    found += [file for file in known if _counts(file)]
     if project.every:
         found += _below(machine, invocation.cwd.path.rstrip("/") + "/", project.every)
     size, kept = 0, list[WrittenFile]()
@@ -89,7 +93,12 @@ def _below(machine: Machine, top: str, patterns: tuple[str, ...]) -> Iterator[Wr
     """The files below a directory that this run wrote and whose names fit."""
     for path in {**dict.fromkeys(machine.situation.written), **dict.fromkeys(machine.files)}:
         if path.startswith(top) and any(fnmatchcase(base_name(path), pattern) for pattern in patterns):
-            yield from [file for file in machine.file(path) if file.text is not None]
+            yield from [file for file in machine.file(path) if _counts(file)]
+
+
+def _counts(file: WrittenFile) -> bool:
+    """Whether there is something to say of a file: what it holds, or that this came from elsewhere."""
+    return file.text is not None or not file.taint.isdisjoint(HIDDEN)
 
 
 # -------------------------------------------------------------------------------------------------- shell text in files
