@@ -123,6 +123,7 @@ def deliver(machine: Machine, target: Target, stream: Stream, origin: str) -> No
             Transfer(host, stream.path, "", not host, stream.taint, machine.where, target.span, origin)
         )
     elif target.kind == "command" and target.body is not None:
+        machine.pipes.pop(target.path, None)
         machine.emit(machine.capture(target.body.body, stream))
 
 
@@ -227,6 +228,7 @@ def _lead(machine: Machine, fd: str, target: Target, wiring: Wiring, origin: str
     if target.kind == "file":
         deliver(machine, target, Stream(None), origin)
     elif target.kind == "command" and target.body is not None:
+        machine.pipes.pop(target.path, None)
         machine.emit(machine.capture(target.body.body, Stream(None)))  # it runs, whatever arrives
     if fd != "2":
         machine.descriptors = {**machine.descriptors, _number(machine, fd): target}
@@ -329,9 +331,9 @@ def _place_taint(machine: Machine, path: str) -> Taints:
 
 def _opened(machine: Machine, value: Value, *, append: bool, origin: str) -> Target:
     if _STANDARD(value.text):
-        body = machine.pipes.pop(value.text, None)
+        body = machine.pipes.get(value.text)  # it starts with the statement, unless something arrives before
         kind = "command" if body is not None else "out" if value.text.endswith(("stdout", "fd/1")) else "null"
-        return Target(kind, body=body)
+        return Target(kind, value.text, body=body)
     peer = network(machine, value, origin)
     if peer is not None:
         return Target("peer", peer=peer, span=value.span)
