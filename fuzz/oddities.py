@@ -27,8 +27,10 @@ _REJECTED: Final = (
 # left out. The reader reports what may be expanded in it, comments or not.
 _ESAC_AS_PATTERN: Final = re.compile(r"(?:\"|<<).*\$\(.*\(\s*esac\s*[|)]", re.DOTALL)
 
-# `x[$(case a in b) c;; esac)]=d`: bash loses the end of the subscript and looks for a program of that name.
-_SUBSCRIPTED: Final = re.compile(r"\w+\[")
+# `x[$(case a in b) c;; d) e ];; esac)]=f g`: bash finds another `]`, so that this is no assignment, and looks for a
+# program of that name. The reader reports the assignment, and `g`.
+_SUBSCRIPTED: Final = re.compile(r"\w+\[.*\]\+?=", re.DOTALL)
+_CASE_IN_SUBSCRIPT: Final = re.compile(r"\w\[.*\$\(.*\bcase\b.*\besac\b", re.DOTALL)
 
 
 def excused(case: Case, finding: Finding) -> bool:
@@ -40,7 +42,7 @@ def excused(case: Case, finding: Finding) -> bool:
     if finding.law == "accepts" and any(pattern.search(case.text) for pattern in _REJECTED):
         return True
     if finding.law == "missed" and _SUBSCRIPTED.match(finding.detail):
-        return True
+        return _CASE_IN_SUBSCRIPT.search(case.text) is not None
     if finding.law == "missed" and finding.detail.startswith("unreported "):
         return _is_unread(case, finding.detail.split(" ")[1:])
     return False

@@ -12,6 +12,7 @@ from policyengine.shell.nodes import (
     Assignment,
     Background,
     Case,
+    CommandSubstitution,
     Condition,
     Coprocess,
     Function,
@@ -23,10 +24,12 @@ from policyengine.shell.nodes import (
     Redirect,
     SimpleCommand,
     Statement,
+    Unread,
     Word,
     WordPart,
 )
 
+MAX_PRINTINGS = 4  # that are followed; each costs as much as the body is long
 _HEREDOCS = frozenset(("<<", "<<-"))
 
 
@@ -40,14 +43,23 @@ def joined(body: tuple[Statement, ...], semicolons: set[int], times: int) -> tup
     """
     found: list[Statement] = []
     lost: set[int] = set()
-    for _ in range(times):
+    for _ in range(min(times, MAX_PRINTINGS)):
         printer = _Printer(semicolons, lost)
         run(printer.several(body))
         found += printer.joined
         if not printer.losing:
-            break
+            return tuple(found)
         lost |= printer.losing
+    if times > MAX_PRINTINGS:
+        found.append(_unread(body[0].start, body[-1].end))
     return tuple(found)
+
+
+def _unread(start: int, end: int) -> SimpleCommand:
+    """A command of which nothing is known."""
+    unread = Unread("", f"in more than {MAX_PRINTINGS} substitutions, which bash prints", (), start, end)
+    word = Word((CommandSubstitution(unread, False, start, end),), start, end)
+    return SimpleCommand((), (word,), (), start, end)
 
 
 class _Printer:

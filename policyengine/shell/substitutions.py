@@ -26,6 +26,7 @@ from policyengine.shell.nodes import (
 from policyengine.shell.offsets import Offsets, Shift
 from policyengine.shell.quotes import places
 
+MAX_AGAIN = 2  # texts around a substitution that is read again, so that no text is read over and over
 MAX_TEXTS = 32  # texts in texts (backticks in here-documents in …): each is a copy, so that they are kept few
 
 _backticks = re.compile(r"`((?:[^`\\\0]++|\\[^\0])*+)`").match
@@ -92,7 +93,11 @@ class Substitutions(Cursor):
         budget = self.budget
         known, parentheses = budget.known, budget.parentheses
         budget.known, budget.parentheses = {}, {}
-        body = yield from self.text_within(text, base)
+        if budget.texts < MAX_AGAIN:
+            body = yield from self.text_within(text, base)
+        else:
+            body = new(Unread, (text, "read again too often", (), 0 + base, len(text) + base))
+            quotes_alike = True
         if isinstance(body, Unread):  # bash may have read on behind another `)` than this
             inner = self.inner(text, base)
             parts = () if quotes_alike else (yield from self.within(inner, inner.lenient_parts()))
