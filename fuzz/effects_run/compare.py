@@ -123,8 +123,12 @@ def _names(effect: FileRead | FileWrite | FileDelete | FileAttribute, path: str,
 
 
 def _matches(path: str, glob: str) -> bool:
-    """A shell's glob: a `*` stays inside one component."""
+    """A shell's glob: a `*` stays inside one component, `**` is any number of them."""
+    before, deep, after = glob.partition("/**/")
     ours, theirs = path.split("/"), glob.split("/")
+    if deep and len(ours) >= len(theirs) - 1:
+        head, tail = before.count("/") + 1, after.count("/") + 1
+        return _matches("/".join(ours[:head]), before) and _matches("/".join(ours[-tail:]), after)
     return len(ours) == len(theirs) and all(map(fnmatch.fnmatchcase, ours, theirs))
 
 

@@ -182,6 +182,8 @@ def _executions(call: _Call, processes: _Processes) -> Iterator[Event]:
 
 def _addresses(call: _Call, processes: _Processes, verb: Verb) -> Iterator[Event]:
     for found in _INET.finditer(", ".join(call.arguments[1:])):
+        if verb is Verb.LISTEN and found["port"] == "0":  # a port that the system picks: where answers arrive
+            continue
         target = f"{found['four'] or found['six']}:{found['port']}"
         yield Event(call.pid, processes.program[call.pid], verb, target, call.error)
 

@@ -2,8 +2,8 @@
 
 `${*}.gz` is each operand with an ending more, `${opt:-C}/${*|name}` their names in another directory. Changes,
 separated by `|`, are `name` (the last component), `stem` (that without its last ending), `bare` (the path without its
-last ending), or `less` and endings: without the first of them that it has (`.tgz=.tar` puts another one in its place),
-else as it is.
+last ending), `before` or `after` and a text: what stands before or behind it, or `less` and endings: without the first of
+them that it has (`.tgz=.tar` puts another one in its place), else as it is.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from policyengine.records import NamedTuple
 
 _PART = re.compile(r"\$\{([^}|]+)(?:\|([^}]*))?\}")
-_CHANGES = re.compile(r"name|stem|bare|less(?: [^ =]+(?:=[^ =]*)?)+")
+_CHANGES = re.compile(r"name|stem|bare|(?:before|after) [^ ]+|less(?: [^ =]+(?:=[^ =]*)?)+")
 
 
 class Part(NamedTuple):
@@ -65,7 +65,11 @@ def _changed(text: str, change: str) -> str:
     if change == "bare":
         folder, slash, name = text.rpartition("/")
         return folder + slash + _without_ending(name)
-    for word in change.split(" ")[1:]:
+    word, _, given = change.partition(" ")
+    if word in ("before", "after"):
+        before, _, after = text.partition(given)
+        return before if word == "before" else after
+    for word in given.split():
         ending, _, other = word.partition("=")
         if text.endswith(ending):
             return text.removesuffix(ending) + other
