@@ -2,8 +2,8 @@
 
 `${*}.gz` is each operand with an ending more, `${opt:-C}/${*|name}` their names in another directory. Changes,
 separated by `|`, are `name` (the last component), `stem` (that without its last ending), `bare` (the path without its
-last ending), `before` or `after` and a text: what stands before or behind it, or `less` and endings: without the first of
-them that it has (`.tgz=.tar` puts another one in its place), else as it is.
+last ending), `before` or `after` and a text: what stands before or behind it, or `less` and endings: without the first
+of them that it has (`.tgz=.tar` puts another one in its place), else as it is.
 """
 
 from __future__ import annotations
