@@ -19,6 +19,9 @@ from policyengine.config.rbac.loading import Compiled, compiled_of
 from policyengine.errors import LoadError
 
 
+CHUNK = 20_000  # decisions under one seed; the next begins with the seed after it
+
+
 def compared(decisions: int, seed: int) -> tuple[Counter[str], list[str]]:
     """Make so many decisions twice; count them by kind, and describe every difference."""
     counts: Counter[str] = Counter()
@@ -85,11 +88,16 @@ def main() -> int:
     parser.add_argument("--decisions", type=int, default=50_000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    counts, differences = compared(options.decisions, options.seed)
-    print("\n".join(differences[:10]))
-    print(f"seed {options.seed}:", ", ".join(f"{number} {name}" for name, number in sorted(counts.items())))
-    print(f"{len(differences)} differences")
-    return 1 if differences else 0
+    total: Counter[str] = Counter()
+    for seed in range(options.seed, options.seed + -(-options.decisions // CHUNK)):
+        counts, differences = compared(min(CHUNK, options.decisions - total["decisions"]), seed)
+        total += counts
+        told = ", ".join(f"{number} {name}" for name, number in sorted(total.items()))
+        print(*differences[:10], f"up to seed {seed}: {told}", sep="\n", flush=True)
+        if differences:
+            return 1
+    print("no differences")
+    return 0
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ class _Field(NamedTuple):
     asked: tuple[str, ...]
 
 
-def world(chance: random.Random, requests: int = 25) -> World:
+def world(chance: random.Random, requests: int = 50) -> World:
     """Make up a world."""
     domains = chance.random() < 0.4
     chain = [f"r{number}" for number in range(chance.choice((3, 8, 9, 10, 11, 12)))]

@@ -34,6 +34,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "shell": ("patterns", "records", "errors", "effects"),
     "analysis": (*FOUNDATION, "shell"),
     "policies": (*FOUNDATION, "policy"),
+    "policies.rbac": (*FOUNDATION, "policy", "principal"),
     "bundle": FOUNDATION,
     "config": (*FOUNDATION, "policy", "engine", "shell", "analysis", "policies", "bundle"),
     "adapters": (*FOUNDATION, "policy", "engine", "config", "visible"),

@@ -4,6 +4,7 @@
 """
 
 from policyengine.policies.rbac.asking import SOURCES, Source, picker
+from policyengine.policies.rbac.catalogue import Catalogues, filtered
 from policyengine.policies.rbac.hierarchy import DEPTH, Hierarchy, Links
 from policyengine.policies.rbac.index import Builder, Choosing, Index, NotIndexable
 from policyengine.policies.rbac.rbac import (
@@ -14,13 +15,12 @@ from policyengine.policies.rbac.rbac import (
     Lines,
     Rbac,
     RoutePermissions,
-    filtered,
     route_permissions,
 )
 from policyengine.policies.rbac.shape import Combining, Match, Shape, Term
 
 __all__ = [
-    "DEPTH", "DISCOVERY", "INVOKE", "PERMISSIONS", "SOURCES", "Answers", "Builder", "Choosing", "Combining",
-    "Hierarchy", "Index", "Lines", "Links", "Match", "NotIndexable", "Rbac", "RoutePermissions", "Shape", "Source",
+    "DEPTH", "DISCOVERY", "INVOKE", "PERMISSIONS", "SOURCES", "Answers", "Builder", "Catalogues", "Choosing",
+    "Combining", "Hierarchy", "Index", "Lines", "Links", "Match", "NotIndexable", "Rbac", "RoutePermissions", "Shape", "Source",
     "Term", "filtered", "picker", "route_permissions",
 ]  # fmt: skip

@@ -180,22 +180,6 @@ class Rbac:
         return Rbac(self._lines, frozenset({DISCOVERY}) if deferred else frozenset())
 
 
-def filtered(
-    policy: Rbac,
-    principal: Principal,
-    names: Iterable[str],
-    kind: ResourceKind = ResourceKind.TOOL,
-    action: str = INVOKE,
-) -> tuple[str, ...]:
-    """Keep what a principal may use, in order. For whole catalogues, a framework's own tools included.
-
-    It has to run before a catalogue of deferred tools is built from the rest: what is not in one cannot be promoted.
-    """
-    return tuple(
-        name for name in names if policy.judge(principal, Resource(kind, name), action).outcome is Outcome.ALLOW
-    )
-
-
 # ------------------------------------------------------------------------------------------------------------- routes
 PERMISSIONS = ("threads:read", "threads:write", "threads:delete", "runs:create", "runs:read", "runs:cancel")
 

@@ -375,12 +375,17 @@ def test_a_database_feeds_a_policy(model_file: Path, tmp_path: Path) -> None:
     adapter = module.Adapter(f"sqlite:///{tmp_path}/policy.db")
     adapter.add_policy("p", "p", ["a", "*", "tool", "read_file", "*", "allow"])
     adapter.add_policy("g", "g", ["b", "a", "*"])
+    adapter._engine.dispose()
     assert from_adapter(model_file, adapter).judge(principal("b"), TOOL, "invoke").outcome is Outcome.ALLOW
 
 
 def test_an_asynchronous_database_feeds_a_policy(model_file: Path, tmp_path: Path) -> None:
     module = pytest.importorskip("casbin_async_sqlalchemy_adapter")
-    adapter = module.Adapter(f"sqlite+aiosqlite:///{tmp_path}/policy.db")
+    sqlalchemy = pytest.importorskip("sqlalchemy.ext.asyncio")
+    pool = pytest.importorskip("sqlalchemy.pool").NullPool  # keeps no connection open between two event loops
+    adapter = module.Adapter(
+        sqlalchemy.create_async_engine(f"sqlite+aiosqlite:///{tmp_path}/policy.db", poolclass=pool)
+    )
     asyncio.run(_filled(adapter))
     assert from_adapter(model_file, adapter).judge(principal("b"), TOOL, "invoke").outcome is Outcome.ALLOW
 
@@ -389,7 +394,6 @@ async def _filled(adapter: Any) -> None:
     await adapter.create_table()
     await adapter.add_policy("p", "p", ["a", "*", "tool", "read_file", "*", "allow"])
     await adapter.add_policy("g", "g", ["b", "a", "*"])
-    await adapter._engine.dispose()
 
 
 def _enforcer(lines: str = "p, a, x, invoke") -> Any:

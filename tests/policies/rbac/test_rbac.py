@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,9 +23,10 @@ from policyengine.model import (
     Severity,
     Verdict,
 )
-from policyengine.policies.rbac import DISCOVERY, PERMISSIONS, Rbac, filtered, route_permissions
+from policyengine.policies.rbac import DISCOVERY, PERMISSIONS, Catalogues, Rbac, filtered, route_permissions
+from policyengine.policies.rbac.catalogue import MAX_KEPT
 from policyengine.state import START, RunState
-from tests.policies.rbac.worlds import PLAIN, call, policy, principal
+from tests.policies.rbac.worlds import PLAIN, POLICY, call, policy, principal
 
 TOOLS = ("tool_search", "read_file", "bash", "mcp__github__get", "mcp__github__delete_repo", "mcp__gitlab__get", "")
 PEOPLE = (
@@ -137,6 +139,31 @@ def test_filtering_only_removes_and_agrees_with_deciding(who: Principal, catalog
     rbac = policy()
     kept = filtered(rbac, who, catalogue)
     assert list(kept) == [tool for tool in catalogue if _code(rbac, who, tool) == "allow"]
+
+
+def test_what_cannot_be_judged_is_not_seen() -> None:
+    catalogue: list[Any] = ["bash", 7, None, ["bash"], "read_file"]
+    assert filtered(policy(), principal("ops"), catalogue) == ("bash", "read_file")
+    assert filtered(_with_lines(_Counting(_failing)), principal("dev"), ["runs:read", "x"]) == ("x",)
+
+
+def test_a_kept_catalogue_depends_on_the_whole_principal_and_the_policy() -> None:
+    catalogues, tools = Catalogues(), ("bash", "read_file", "tool_search")
+    other = policy(POLICY + "p, guest, *, tool, bash, *, allow\n")
+    assert catalogues.filtered(policy(), principal("ops"), tools) == tools
+    assert catalogues.filtered(policy(), principal("guest"), tools) == ("read_file", "tool_search")
+    assert catalogues.filtered(policy(), principal("guest", name="eve"), tools) == ("tool_search",)
+    assert catalogues.filtered(policy(), principal("guest", domain=7), tools) == ()
+    assert catalogues.filtered(other, principal("guest"), tools) == tools
+    assert catalogues.filtered(policy(), principal("ops"), tools[:1]) == tools[:1]
+    assert catalogues.filtered(policy(), principal("ops"), tools[:1], ResourceKind.MODEL) == ()
+
+
+def test_kept_catalogues_are_bounded() -> None:
+    catalogues, rbac = Catalogues(), policy()
+    for number in range(400):
+        catalogues.filtered(rbac, principal("ops", name=f"u{number}"), ("bash",))
+    assert len(catalogues._kept) <= MAX_KEPT
 
 
 def test_a_frameworks_own_tools_are_filtered_like_others() -> None:
