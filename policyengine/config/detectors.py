@@ -41,6 +41,7 @@ class DetectorSpec(Schema):
     find: str | None = None
     tags: list[TagName] = Field(default=[])
     hints: list[str] = Field(default=[])
+    digits: int = Field(default=0, ge=0, le=100)
     check: str | None = None
     context: list[str] = Field(default=[])
     grows: bool = False
@@ -136,7 +137,8 @@ def _compiled(document: Document, file: FileSpec, spec: DetectorSpec, place: Pla
         "instead": spec.instead or file.instead,
         "references": spec.references or file.references,
         "find": find,
-        "hints": [hint.lower() for hint in spec.hints],
+        "hints": [hint.lower() for hint in (["<"] if spec.tags else spec.hints)],
+        "digits": spec.digits,
         "check": spec.check or "",
         "context": [word.lower() for word in spec.context],
         "grows": spec.grows,

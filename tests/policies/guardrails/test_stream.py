@@ -66,11 +66,12 @@ def test_pieces_give_what_the_whole_gives(text: str, sizes: list[int], source: S
     "secret", [example.text for example in examples() if example.matches and example.detector.startswith("secret")]
 )
 def test_no_part_of_a_secret_is_given_out_before_it_is_known(secret: str) -> None:
-    scanner, given_out = content().scanner(Source.OUTPUT), ""
-    for character in f"say {secret} now and then some more\n":
+    scanner, given_out, text = content().scanner(Source.OUTPUT), "", f"say {secret} now and then some more\n"
+    whole = once(text, Source.OUTPUT)
+    for character in text:
         given_out += scanner.feed(character)
-        assert once(f"say {secret} now and then some more\n", Source.OUTPUT).startswith(given_out)
-    assert scanner.finish() == "" or given_out
+        assert whole.startswith(given_out)
+    assert given_out + scanner.finish() == whole
     assert scanner.seen
 
 
@@ -81,7 +82,7 @@ def test_prose_is_not_held_for_long() -> None:
     for at, character in enumerate(text):
         given_out += len(scanner.feed(character))
         most = max(most, at + 1 - given_out)
-    assert most <= EASY
+    assert most <= 256
 
 
 def test_a_key_that_never_ends_is_swallowed_up_to_its_limit() -> None:

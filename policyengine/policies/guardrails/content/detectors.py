@@ -52,6 +52,7 @@ class Detector(NamedTuple):
         id: dotted; its first part is the category.
         find: an RE2 expression. Of one that neutralises, the groups are what is replaced: the opening, the closing.
         hints: of which one has to be in the text, lower case; none: always tried.
+        digits: how many digits have to be in the text.
         check: a name of `CHECKS`, or empty.
         context: words of which one has to stand shortly before, lower case; none: anywhere.
         grows: the place goes on as far as a token does.
@@ -71,6 +72,7 @@ class Detector(NamedTuple):
     references: tuple[str, ...]
     find: Any  # a compiled expression of RE2, which has no types
     hints: tuple[str, ...]
+    digits: int
     check: str
     context: tuple[str, ...]
     grows: bool
@@ -104,12 +106,14 @@ class Place(NamedTuple):
 class Text:
     """A text that detectors look at; folded once, where one asks for that."""
 
-    __slots__ = ("_folded", "lowered", "text")
+    __slots__ = ("_folded", "_folded_lowered", "digits", "lowered", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text if text.isascii() else _SURROGATE.sub("\ufffd", text)  # RE2 reads UTF-8
         self.lowered = self.text.lower()  # places may differ: for hints only
+        self.digits = sum(map(self.text.count, "0123456789"))
         self._folded: Folded | None = None
+        self._folded_lowered: str | None = None
 
     @property
     def folded(self) -> Folded:
@@ -117,11 +121,22 @@ class Text:
         self._folded = self._folded or folded(self.text)
         return self._folded
 
+    @property
+    def folded_lowered(self) -> str:
+        """The folded text in lower case, for hints."""
+        if self._folded_lowered is None:
+            self._folded_lowered = self.lowered if self.folded.text is self.text else self.folded.text.lower()
+        return self._folded_lowered
+
 
 def places(text: Text, detector: Detector, start: int = 0) -> Iterator[Place]:
     """Find every place of one detector, from an offset on."""
-    if detector.hints and not any(hint in text.lowered for hint in detector.hints):
+    if text.digits < detector.digits:
         return
+    if detector.hints:
+        whole = text.folded_lowered if detector.folds else text.lowered
+        if not any(hint in whole for hint in detector.hints):
+            return
     found = _folded_places(text, detector) if detector.folds else _plain_places(text, detector, start)
     for place in found:
         if place.start >= start:
@@ -232,6 +247,7 @@ def _detector(name: str, plain: Plain) -> Detector:
         references=tuple(plain["references"]),
         find=re2.compile(plain["find"], options),
         hints=tuple(plain["hints"]),
+        digits=plain["digits"],
         check=plain["check"],
         context=tuple(plain["context"]),
         grows=plain["grows"],

@@ -22,7 +22,7 @@ from policyengine.policies.guardrails.content.detectors import (
 from policyengine.policies.guardrails.content.folding import folded
 
 MAX_HELD = 16 * 1024
-EASY = 256  # characters that are looked at again with every piece
+EASY = 64  # characters that are looked at again with every piece
 _OPENERS = frozenset("<[&\\%-")
 # What may stand between the opening of a tag and the end of its name, in folded text.
 _BEGINNING = (
