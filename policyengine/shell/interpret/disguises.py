@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from policyengine.effects import EvaluateCode, Obscured
+from policyengine.patterns import lazily
 from policyengine.shell.interpret.machine import Machine
 from policyengine.shell.interpret.syntax import tolerant
 from policyengine.shell.nodes import CommandSubstitution, DoubleQuoted, Literal, SimpleCommand, SingleQuoted, Word
 from policyengine.shell.values import Value
+
+_WINDOWS = lazily(r"(?:\.{1,2}|[A-Za-z]:)\\[A-Za-z.]")  # `.\venv\Scripts\python.exe`: no disguise, a path of Windows
 
 
 def is_plain(word: Word) -> bool:
@@ -24,6 +27,8 @@ def disguised(machine: Machine, word: Word, head: Value) -> None:
         if type(part) is SingleQuoted and part.ansi and part.end - part.start > len(part.text) + len("$''"):
             machine.effects.append(Obscured("escapes", machine.where, head.span, ""))
             return
+    if head.span is not None and _WINDOWS.match(machine.source, head.span[0]):
+        return
     if len(word.parts) > 2 and "/" not in head.text:
         machine.effects.append(Obscured("concatenation", machine.where, head.span, ""))
 
