@@ -18,7 +18,6 @@ from policyengine.config.rbac.lines import CsvLines
 from policyengine.config.rbac.loading import Compiled, compiled_of
 from policyengine.errors import LoadError
 
-
 CHUNK = 20_000  # decisions under one seed; the next begins with the seed after it
 
 

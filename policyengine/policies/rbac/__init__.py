@@ -21,6 +21,6 @@ from policyengine.policies.rbac.shape import Combining, Match, Shape, Term
 
 __all__ = [
     "DEPTH", "DISCOVERY", "INVOKE", "PERMISSIONS", "SOURCES", "Answers", "Builder", "Catalogues", "Choosing",
-    "Combining", "Hierarchy", "Index", "Lines", "Links", "Match", "NotIndexable", "Rbac", "RoutePermissions", "Shape", "Source",
-    "Term", "filtered", "picker", "route_permissions",
+    "Combining", "Hierarchy", "Index", "Lines", "Links", "Match", "NotIndexable", "Rbac", "RoutePermissions",
+    "Shape", "Source", "Term", "filtered", "picker", "route_permissions",
 ]  # fmt: skip
