@@ -67,9 +67,12 @@ def _starts(effect: Effect, started: Started) -> bool:
     )
 
 
+_NUMBERED = re.compile(r"\$!|/dev/fd/[0-9]").search  # jobs and descriptors, whose numbers depend on the process
+
+
 def _may_be(reported: tuple[str | None, ...], real: tuple[str, ...]) -> bool:
     """Whether real arguments can be the reported ones; one that is not known stands for any number."""
-    reported = tuple(None if argument is not None and "$!" in argument else argument for argument in reported)
+    reported = tuple(None if argument is not None and _NUMBERED(argument) else argument for argument in reported)
     if None not in reported:
         return reported == real
     possible = {0}

@@ -13,14 +13,23 @@ from policyengine.shell.values import Value
 def branches(machine: Machine, runs: Sequence[Callable[[], None]]) -> None:
     """Run alternatives from the same state; afterwards the state is what any of them left."""
     machine.conditional += 1
-    mark = len(machine.trail)
+    mark, positional = len(machine.trail), machine.positional
     results: list[dict[str, Any]] = []
+    ends = []
     for run in runs:
+        machine.positional = positional
         run()
+        ends.append(machine.positional)
         results.append(machine.changes(mark))
         machine.undo(mark)
     machine.conditional -= 1
+    machine.positional = ends[-1] if len({_texts(end) for end in ends}) == 1 else None
     join(machine, results)
+
+
+def _texts(positional: tuple[Value, ...] | None) -> tuple[Value, ...] | None:
+    """The same values from other places are the same parameters."""
+    return positional and tuple(value._replace(span=None) for value in positional)
 
 
 def nothing() -> None:
@@ -62,9 +71,11 @@ def before(machine: Machine, mark: int) -> dict[str, Any]:
 def loop(machine: Machine, once: Callable[[], None]) -> None:
     """Once from the present state; then, if variables changed, once more from what any number of passes may leave."""
     machine.conditional += 1
-    mark = len(machine.trail)
+    mark, positional = len(machine.trail), machine.positional
     once()
-    if len(machine.trail) > mark and _widened(machine, mark):
+    if machine.positional != positional:  # by `set` or `shift`
+        machine.positional = None
+    if (len(machine.trail) > mark and _widened(machine, mark)) or machine.positional != positional:
         machine.passes += 1
         if machine.passes > MAX_PASSES:
             raise Limit(f"more than {MAX_PASSES} repeated loop bodies")
