@@ -42,6 +42,7 @@ class Engine(Record):
         policy_digest: names the rules in every decision.
         clock: needed where an answer may be late.
         deadline: seconds that each of `policies` may take; None for no limit. Remote policies state their own.
+        control_flow: exceptions by which the host's runtime interrupts a run; they are no failures, and pass through.
     """
 
     analyze: Analyze
@@ -50,6 +51,7 @@ class Engine(Record):
     policy_digest: str = ""
     clock: Clock | None = None
     deadline: float | None = None
+    control_flow: tuple[type[Exception], ...] = ()
 
     def __post_init__(self) -> None:
         if self.clock is None and (self.remote or self.deadline is not None):
@@ -137,6 +139,8 @@ class Engine(Record):
             start = self.clock.seconds()
             answer = policy.evaluate(request, facts, state)
             return checked(policy, answer) if self.clock.seconds() - start <= deadline else late(policy)
+        except self.control_flow:
+            raise
         except Exception as error:  # a policy that fails denies
             return raised(policy, error)
 
@@ -146,6 +150,8 @@ class Engine(Record):
             start, deadline = self.clock.seconds(), policy.deadline
             answer = await self.clock.within(policy.aevaluate(request, facts, state), deadline)
             return checked(policy, answer) if self.clock.seconds() - start <= deadline else late(policy)
+        except self.control_flow:
+            raise
         except TimeoutError:
             return late(policy)
         except Exception as error:  # a policy that fails denies

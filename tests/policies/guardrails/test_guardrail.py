@@ -311,6 +311,24 @@ def test_a_call_that_nothing_else_denies_reaches_the_provider_once() -> None:
     assert len(provider.asked) == 1
 
 
+def test_control_flow_passes_through_the_engine() -> None:
+    guardrail = Guardrail(Provider(lambda request: _raise(Interrupt())), control_flow=(Interrupt,), deadline=20.0)
+    plain = Engine(
+        analyze=lambda request, state: NOTHING, policies=(Allowing(),), remote=(guardrail,), clock=SystemClock()
+    )
+    decision, _ = plain.decide(REQUEST, START)
+    assert [finding.code for finding in decision.findings] == ["engine.policy-raised"]
+    told = replace(plain, control_flow=(Interrupt,))
+    with pytest.raises(Interrupt):
+        told.decide(REQUEST, START)
+
+    async def ask() -> None:
+        with pytest.raises(Interrupt):
+            await told.adecide(REQUEST, START)
+
+    asyncio.run(ask())
+
+
 # ------------------------------------------------------------------------------------------------------------ allowlist
 @pytest.mark.parametrize(
     ("allowed", "denied", "outcome"),
