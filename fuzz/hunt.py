@@ -23,12 +23,12 @@ from fuzz.reading import Reader, Reading, read
 from fuzz.splitting import check_split
 from policyengine.shell.programs import Programs
 
-GENERATED = 50  # scripts per round from the grammar
-PLANNED = 120  # small scripts that nest a pair of productions that was not nested yet; once all were, longer chains
+GENERATED = 40  # scripts per round from the grammar
+PLANNED = 140  # small scripts that nest a pair of productions that was not nested yet; once all were, longer chains
 MUTATED = 70
 CHAINS = (3, 4)  # lengths
-SPLIT_EVERY = 3  # splitting is compared with parsing for one script in so many: it costs as much as all the rest
-EFFECTS_EVERY = 4  # interpretation is asked for one generated script in so many
+SPLIT_EVERY = 6  # splitting is compared with parsing for one script in so many: it costs as much as all the rest
+EFFECTS_EVERY = 8  # interpretation is asked for one generated script in so many
 MAX_SAME = 2  # findings of one signature that are made small; the others are counted
 MAX_KEPT = 30
 
