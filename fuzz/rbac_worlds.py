@@ -64,7 +64,7 @@ class _Field(NamedTuple):
 def world(chance: random.Random, requests: int = 50) -> World:
     """Make up a world."""
     domains = chance.random() < 0.4
-    chain = [f"r{number}" for number in range(chance.choice((3, 8, 9, 10, 11, 12)))]
+    chain = [f"r{number}" for number in range(chance.choice((3, 8, 9, 10, 11, 11, 12, 12)))]
     fields = _fields(chance, domains, chain)
     effect = chance.choices((*EFFECTS, PRIORITY), (4, 8, 2, 1))[0]
     with_effect = effect != EFFECTS[0] or chance.random() < 0.5
@@ -91,26 +91,33 @@ def world(chance: random.Random, requests: int = 50) -> World:
 
 
 def _fields(chance: random.Random, domains: bool, chain: list[str]) -> list[_Field]:
-    people = (*chain[:2], *chain[-4:], "stranger", "root")
+    people = (*[chain[0]] * 4, *chain[:2], *chain[-3:], "stranger", "root")
     subject = 'g(r.sub, p.sub, r.dom) || g(r.sub, p.sub, "*")' if domains else 'g(r.sub, p.sub) || p.sub == "*"'
     plain = (
         "g(r.sub, p.sub, r.dom)" if domains else chance.choice(("g(r.sub, p.sub)", "g(r.sub, p.sub)", "r.sub == p.sub"))
     )
     term = f"({subject})" if chance.random() < 0.4 else plain
-    fields = [_Field("sub", term, (*chain[-4:], *chain[:1], "*" if "*" in term else "root"), people)]
+    fields = [_Field("sub", term, (*chain[-4:], *chain[-3:], *chain[:1], "*" if "*" in term else "root"), people)]
     if domains:
         term = chance.choice(("r.dom == p.dom", "keyMatch(r.dom, p.dom)", '(r.dom == p.dom || p.dom == "*")'))
         fields.append(_Field("dom", term, DOMAINS, (*DOMAINS, "")))
     if chance.random() < 0.3:
         fields.append(_Field("kind", '(p.kind == "*" || p.kind == r.kind)', ("tool", "model", "*"), ("tool", "model")))
     term, said = chance.choice((
-        ("r.name == p.name", NAMES),
-        ("keyMatch(r.name, p.name)", PREFIXES),
-        ("globMatch(r.name, p.name)", GLOBS if chance.random() < 0.8 else PYCASBIN_GLOBS),
+        ("r.name == p.name", NAMES[:6]),
+        ("keyMatch(r.name, p.name)", (*PREFIXES, "*", "*", "mcp__*")),
+        ("globMatch(r.name, p.name)", (*GLOBS, "*", "mcp__*") if chance.random() < 0.8 else PYCASBIN_GLOBS),
         ("g2(r.name, p.name)", GLOBS),
     ))  # fmt: skip
     fields.append(_Field("name", term, said, NAMES))
-    fields.append(_Field("act", chance.choice(("r.act == p.act", "keyMatch(r.act, p.act)")), (*ACTIONS, "*"), ACTIONS))
+    fields.append(
+        _Field(
+            "act",
+            chance.choice(("r.act == p.act", "keyMatch(r.act, p.act)")),
+            ("invoke", "invoke", *ACTIONS, "*"),
+            ("invoke", *ACTIONS),
+        )
+    )
     return fields
 
 
@@ -121,11 +128,11 @@ def _line(chance: random.Random, fields: list[_Field], effect: str, with_effect:
 
 def _links(chance: random.Random, name: str, has_domain: bool, chain: list[str]) -> list[str]:
     """A chain, some of it missing, with short cuts and ways back."""
-    pairs = [pair for pair in pairwise(chain) if chance.random() < 0.98]
+    pairs = [pair for pair in pairwise(chain) if chance.random() < 0.99]
     pairs += [(chance.choice(chain), chance.choice(chain)) for _ in range(chance.randint(0, 2))]
     pairs.append(("root", chain[0]))
     domain = chance.choice(DOMAINS)
-    other = chance.choice((domain, domain, chance.choice(DOMAINS)))
+    other = chance.choice((domain, domain, domain, chance.choice(DOMAINS)))
     return [
         ", ".join((name, *pair, *([domain if at < len(chain) // 2 else other] if has_domain else ())))
         for at, pair in enumerate(pairs)
