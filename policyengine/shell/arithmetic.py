@@ -83,7 +83,7 @@ class ArithmeticExpansions(Expansions):
 
     def skipped(self, pos: int) -> int:
         """How much of arithmetic or of double quotes follows the character at `pos`: they were read and balance."""
-        part, length = self.budget.known.get((pos + self.base, False), (None, 1))
+        part, length, _ = self.budget.known.get((self.place_of(pos), False), (None, 1, False))
         if isinstance(part, Arithmetic | DoubleQuoted) and part.end - part.start == length:
             return length - 1
         if self.text[pos] == "$":

@@ -95,18 +95,19 @@ class Expansions(Substitutions):
     def nested(self, mode: Mode, parts: list[WordPart]) -> Steps[WordPart]:
         """The construct that begins here, from memory where it was read before by a reading that was dropped."""
         budget = self.budget
-        key = (self.pos + self.base, mode.quoted)
-        if key in budget.known:
-            part, length = budget.known[key]
-            self.pos += length
-            return part
+        key = (self.place_of(self.pos), mode.quoted)
         start = self.pos
+        if key in budget.known:
+            part, length, open_ended = budget.known[key]
+            if start + length == self.end or (start + length < self.end and not open_ended):
+                self.pos += length
+                return part
         opened, self.opened = self.opened, []
         around, pattern = self.around, self.pattern
         part = yield from self.construct(mode, parts)
         self.opened, self.around, self.pattern = opened, around, pattern
         if budget.uncertain and self.text[start] != "(":
-            budget.known[key] = part, self.pos - start
+            budget.known[key] = part, self.pos - start, self.fault is not None
         return part
 
     def construct(self, mode: Mode, parts: list[WordPart]) -> Steps[WordPart]:

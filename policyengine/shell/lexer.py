@@ -22,7 +22,7 @@ from policyengine.shell.nodes import (
     Word,
     WordPart,
 )
-from policyengine.shell.offsets import Shift
+from policyengine.shell.offsets import Offsets, Shift
 
 T = TypeVar("T")
 # A production in progress: it yields the productions that it needs and is sent their results.
@@ -52,6 +52,11 @@ def one_of(words: str) -> str:
     return "(?:" + "|".join(CONTINUED.join(map(re.escape, word)) for word in words.split()) + ")"
 
 
+# Where a character stands in the outermost text, and which text with changes it was read in: one place may be reached
+# through several.
+Place: TypeAlias = tuple[int, Offsets | None]
+
+
 class Budget:
     """What one reading may use, shared by all texts in it.
 
@@ -63,7 +68,7 @@ class Budget:
         texts: texts within texts (backticks, here-documents) that are open now.
         limited: one of the limits was reached.
         uncertain: readings in progress whose result may be dropped, because `((` may turn out to be two subshells.
-        known: what was read at a place during such a reading, and its length.
+        known: what was read at a place during such a reading, its length, whether only the end of the text ended it.
         parentheses: how far the `)` of a `(` is that stands next to another one, seen during such a reading.
     """
 
@@ -74,8 +79,8 @@ class Budget:
         self.max_depth = max_depth
         self.max_nodes = max_nodes
         self.limited = False
-        self.known: dict[tuple[int, bool], tuple[WordPart, int]] = {}
-        self.parentheses: dict[int, int] = {}
+        self.known: dict[tuple[Place, bool], tuple[WordPart, int, bool]] = {}
+        self.parentheses: dict[Place, int] = {}
 
 
 class Pending(NamedTuple):
@@ -182,6 +187,11 @@ class Cursor:
             return False
         budget.depth += 1
         return True
+
+    def place_of(self, pos: int) -> Place:
+        """What a position is remembered by."""
+        base = self.base
+        return pos + base, None if isinstance(base, int) else base.origin
 
     def count(self, nodes: int) -> None:
         """Count nodes that were built, and fail where there are too many."""

@@ -14,6 +14,7 @@ from policyengine.shell.quotes import decode_ansi
 
 _parameter = re.compile(r"([A-Za-z_]\w*+|[0-9@*#?$!-])|\{([A-Za-z_]\w*+|[0-9]++|[@*#?$!-])\}", re.ASCII).match
 _name_tail = re.compile(r"(?:\\\n)++(\w++)", re.ASCII).match
+_quoted_newline = re.compile(r"'[^']*\n").search
 _single = re.compile(r"'([^'\0]*+)'").match
 _ansi = re.compile(r"\$(?:\\\n)*+'((?:[^'\\\0]++|\\[^\0])*+)'").match
 _plain_double = re.compile(r'"([^"$`\\\0]*+)"').match
@@ -39,6 +40,8 @@ def _escape(cursor: Cursor, mode: Mode) -> str | WordPart:
     quoted = cursor.text[pos + 1]
     if quoted == END:
         cursor.pos = pos + 1
+        if _quoted_newline(cursor.text):  # then bash 5.2 may drop the backslash
+            return new(Parameter, ("@", "", None, "", (), pos + cursor.base, pos + 1 + cursor.base))
         return "\\"
     cursor.pos = pos + 2
     if quoted == "\n":
@@ -238,7 +241,7 @@ def _closes(cursor: Cursor, _mode: Mode) -> str | bool:
     start, end = cursor.opened.pop(), cursor.pos
     text, budget = cursor.text, cursor.budget
     if budget.uncertain and (text[start + 1] == "(" or text[start - 1] == "("):
-        budget.parentheses[start + cursor.base] = end - start
+        budget.parentheses[cursor.place_of(start)] = end - start
     cursor.pos = end + 1
     return text[end]
 

@@ -12,11 +12,17 @@ from typing import TypeAlias, Union
 
 
 class Offsets:
-    """A shift that grows along the text: `position + offsets` is the place in the outermost text."""
+    """A shift that grows along the text: `position + offsets` is the place in the outermost text.
 
-    __slots__ = ("_around", "_skip", "_starts", "_targets")
+    Attributes:
+        origin: the shift of the whole inner text, of which this may be a part.
+    """
 
-    def __init__(self, starts: list[int], targets: list[int], around: Shift, skip: int = 0) -> None:
+    __slots__ = ("_around", "_skip", "_starts", "_targets", "origin")
+
+    def __init__(
+        self, starts: list[int], targets: list[int], around: Shift, skip: int = 0, origin: Offsets | None = None
+    ) -> None:
         """Piecewise shift.
 
         Args:
@@ -24,7 +30,9 @@ class Offsets:
             targets: where each piece begins in the text around.
             around: shift of the text around.
             skip: offset of position 0 within the inner text.
+            origin: None for a whole inner text.
         """
+        self.origin: Offsets = self if origin is None else origin
         self._starts = starts
         self._targets = targets
         self._around = around
@@ -32,7 +40,7 @@ class Offsets:
 
     def __add__(self, more: int) -> Offsets:
         """The shift for a part of the inner text that begins at `more`."""
-        return Offsets(self._starts, self._targets, self._around, self._skip + more)
+        return Offsets(self._starts, self._targets, self._around, self._skip + more, self.origin)
 
     def __radd__(self, position: int) -> int:
         shift: Shift = self

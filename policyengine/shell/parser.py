@@ -37,6 +37,7 @@ from policyengine.shell.nodes import (
     If,
     IfBranch,
     Literal,
+    Parameter,
     Pipeline,
     ProcessSubstitution,
     Script,
@@ -146,8 +147,8 @@ class Parser(Conditions):
         while first is None and self.text[self.pos] in "!t" and (prefix := self.prefix()):
             negated, timed, prefixed = negated ^ (prefix == "!"), timed or prefix == "time", True
         if prefixed and begin == self.first and self.text[begin] == "t":
-            self.after_first()
-        if prefixed and self.text[self.pos] in "\n;)\0":
+            first = yield from self.after_first()
+        if prefixed and first is None and self.text[self.pos] in "\n;)\0":
             return new(Pipeline, ((), (), negated, timed, start, self.pos + self.base))
         commands, operators = [], []
         found: re.Match[str] | None
@@ -165,12 +166,23 @@ class Parser(Conditions):
         start = start if prefixed else commands[0].start
         return new(Pipeline, (tuple(commands), tuple(operators), negated, timed, start, commands[-1].end))
 
-    def after_first(self) -> None:
-        """Fail at a compound command behind the first `time` of a substitution: it is a plain word then [bash 5.2]."""
-        found = assignment_start(self.text, self.pos)
-        array = found is not None and self.text[found.end()] == "("
-        if self.text[self.pos] == "(" or array or self.plain_word() in _NOT_AFTER_FIRST:
+    def after_first(self) -> Steps[SimpleCommand | None]:
+        """Behind the first `time` of a substitution, which is a plain word until bash 5.2 reads the text again.
+
+        So a compound command is a fault if it ends with a keyword behind a `;` or newline, or begins with `(`. What
+        begins as a `case` or loop ends with the words, and then is at fault when it is read again. An array is
+        accepted: it is one in arguments of `declare` and its kind.
+        """
+        word = self.plain_word()
+        if self.text[self.pos] == "(" or word in _NOT_AFTER_FIRST or _compound_coprocess(self.text, self.pos):
             self.unexpected("a simple command")
+        if word not in _WORDS_AFTER_FIRST:
+            return None
+        start = self.pos + self.base
+        unknown = new(Word, ((new(Parameter, ("@", "", None, "", (), start, start)),), start, start))
+        command = yield from self.whole(self.simple(unknown))
+        assert isinstance(command, SimpleCommand)  # no function: it has two words
+        return command
 
     def prefix(self) -> str:
         """Go past a `!` or `time` with its options; empty if there is none."""
@@ -247,8 +259,8 @@ class Parser(Conditions):
         """subshell: '(' list ')' ; or arithmetic_command: '((' expression '))', where the two close together."""
         start = self.pos
         if self.text[start + 1] == "(" and self.dialect.arithmetic_commands:
-            inner = self.budget.parentheses.get(start + 1 + self.base)
-            if inner is None or self.text[start + 1 + inner + 1] == ")":
+            inner = self.budget.parentheses.get(self.place_of(start + 1))
+            if inner is None or start + inner + 1 >= self.end or self.text[start + inner + 2] == ")":
                 expression = yield from self.arithmetic_expression(start)
                 if expression is not None:
                     return (yield from self.redirected(ArithmeticCommand, (expression,), start))
@@ -275,7 +287,7 @@ class Parser(Conditions):
                 self.fail("unclosed `((`", "`))`")
             return expression
         self.budget.uncertain -= 1
-        self.budget.parentheses[start + 1 + self.base] = self.pos - (start + 1)
+        self.budget.parentheses[self.place_of(start + 1)] = self.pos - (start + 1)
         return None
 
     def if_clause(self) -> Steps[Statement]:
@@ -594,3 +606,7 @@ _COMPOUNDS: dict[str, Callable[[Parser], Steps[Any]]] = {
 _BODIES = _COMPOUNDS.keys() - {"function", "coproc"}
 # What ends with a keyword behind a `;` or newline, and cannot be words and another command.
 _NOT_AFTER_FIRST = frozenset(("{", "if", "while", "until", "function"))
+_WORDS_AFTER_FIRST = frozenset(("case", "for", "select"))
+_compound_coprocess = re.compile(
+    rf"coproc(?:[ \t]|\\\n)++(?:[^ \t\n|&;()<>\0]++(?:[ \t]|\\\n)++)?(?:\(|{one_of('{ if while until')}{_BREAK})"
+).match

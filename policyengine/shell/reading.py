@@ -44,11 +44,12 @@ def parse(text: str, dialect: str = "bash", extglob: bool = False) -> Script:
         UsageError: there is no such dialect.
     """
     _refuse_nul(text)
-    strict = True
-    if _ends_in_escape(text):
-        parse(text[:-1], dialect, extglob)  # raises what bash finds: in a file the backslash is taken with the newline
-        strict = False  # in a string (`bash -c`, `eval`) it is a character, and what that leads to is in the tree
-    parser = Parser(text, 0, dialect_named(dialect), extglob, Budget(MAX_DEPTH, None), strict=strict)
+    if _ends_in_escape(text):  # in a string (`bash -c`, `eval`) it is a character
+        reading = read(text, dialect, extglob)
+        if reading.fault is not None:
+            parse(text[:-1], dialect, extglob)  # in a file it is taken with the newline
+        return reading.script
+    parser = Parser(text, 0, dialect_named(dialect), extglob, Budget(MAX_DEPTH, None), strict=True)
     return run(parser.script())
 
 

@@ -134,7 +134,7 @@ class _Splitter:
     def arithmetic(self) -> bool:
         """Whether `((` here closes with `))`; the parser is then behind it. An unclosed one ends here-documents."""
         parser, start = self.parser, self.pos
-        inner = parser.budget.parentheses.get(start + 1)
+        inner = parser.budget.parentheses.get(parser.place_of(start + 1))
         if not self.heredocs or (inner is not None and self.text[start + inner + 2 : start + inner + 3] != ")"):
             return False
         try:

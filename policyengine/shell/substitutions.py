@@ -27,6 +27,7 @@ from policyengine.shell.offsets import Offsets, Shift
 from policyengine.shell.quotes import places
 
 MAX_AGAIN = 2  # texts around a substitution that is read again, so that no text is read over and over
+MAX_BEHIND = 2000  # characters behind a substitution that may belong to it when it is read again
 MAX_TEXTS = 32  # texts in texts (backticks in here-documents in …): each is a copy, so that they are kept few
 
 _backticks = re.compile(r"`((?:[^`\\\0]++|\\[^\0])*+)`").match
@@ -88,13 +89,14 @@ class Substitutions(Cursor):
     def read_again(self, start: int, end: int, *, quoted: bool) -> Steps[tuple[Statement, ...]]:
         """The commands that bash reads in this substitution when it runs it; after a fault, all that is expanded."""
         changes, self.changes = self.changes, {}
-        text, base = self.changed(changes, start, end)
+        goes_on = quoted and any(after == begin for begin, (after, _) in changes.items())
+        text, base = self.changed(changes, start, self.quotes_end(end) if goes_on else end)
         quotes_alike = not quoted and all(self.text[begin] == "(" for begin in changes)
         budget = self.budget
         known, parentheses = budget.known, budget.parentheses
         budget.known, budget.parentheses = {}, {}
         if budget.texts < MAX_AGAIN:
-            body = yield from self.text_within(text, base)
+            body = yield from (self.begun_within(text, base) if goes_on else self.text_within(text, base))
         else:
             body = new(Unread, (text, "read again too often", (), 0 + base, len(text) + base))
             quotes_alike = True
@@ -107,6 +109,18 @@ class Substitutions(Cursor):
             body = new(Script, ((new(SimpleCommand, ((), (word,), (), *at)),), *at))
         budget.known, budget.parentheses = known, parentheses
         return body.body
+
+    def quotes_end(self, pos: int) -> int:
+        """Where the double quotes around a substitution that ends at `pos` may end, if not far away."""
+        return _to_quote(self.text, pos, min(self.end, pos + MAX_BEHIND)).end()  # type: ignore[union-attr]  # matches
+
+    def begun_within(self, text: str, base: Shift) -> Steps[Script | Unread]:
+        """The commands of a substitution that ends anywhere in a text; Unread where they are at fault."""
+        inner = self.inner(text, base)
+        script = yield from self.within(inner, inner.substituted())
+        if inner.fault is None or self.budget.limited:
+            return script
+        return new(Unread, (text, inner.fault.message, script.body, 0 + base, len(text) + base))
 
     def changed(self, changes: dict[int, tuple[int, str]], start: int, end: int) -> tuple[str, Shift]:
         """The text from `start` to `end` with what bash puts for some of its pieces, and the shift that leads back."""
@@ -175,6 +189,7 @@ class Substitutions(Cursor):
         return result
 
 
+_to_quote = re.compile(r'(?:[^"\\]++|\\.)*+', re.DOTALL).match
 _ANSI_OPENS = 2  # `$'`
 
 

@@ -93,6 +93,17 @@ def test_every_beginning_of_a_text_is_read_without_an_exception(row: dict[str, A
     assert all(not reading.limited for reading in readings)
 
 
+@needs_bash
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("a | \\", [["a"], ["\\"]]), ("a; fi\\", [["a"], ["fi\\"]]), ("}\\", [["}\\"]]), ("a >\\", [["a"]])],
+)
+def test_a_backslash_at_the_end_is_a_character_as_in_a_string_that_bash_runs(text: str, words: list[list[str]]) -> None:
+    assert subprocess.run([str(BASH), "--norc", "-nc", text], check=False).returncode == 0
+    assert [[word.static for word in command.words] for command in parse(text).commands()] == words
+    assert read(text).fault is None
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -109,6 +120,14 @@ def test_a_tolerant_reading_keeps_what_stands_before_the_fault(text: str, words:
     reading = read(text)
     assert reading.fault is not None
     assert [command.words[0].static for command in reading.script.commands() if command.words] == words
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["(($(a\n# `\nb\"${c:$'1\\x60\\'", "a=$(((${ b `c`''s ) } # 'd\n(( e'f \"g $(h 'i", "(($(((a) ) '((' (b) ) '"],
+)
+def test_what_is_read_again_in_other_quotes_ends_where_its_text_ends(text: str) -> None:
+    assert read(text).fault is not None
 
 
 def test_a_tolerant_reading_of_a_valid_text_is_the_strict_one() -> None:
