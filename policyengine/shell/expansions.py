@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from policyengine.shell.lexer import END, Mode, Steps, new
@@ -44,6 +45,7 @@ _braced_head = re.compile(
     r"(#(?=[A-Za-z_0-9]|[@*#?$!-]\})|!(?=[A-Za-z_0-9]|[@*#?$!-]\}))?([A-Za-z_]\w*+|[0-9]++|\$(?![{(\[$])|[@*#?!-])",
     re.ASCII,
 ).match
+_head = re.compile(r"(?:\\\n|[\w#!@*$?:=+%/^,~\[}-]){0,400}+").match  # names and operators, with continuations
 # Flags `e` and `%`, and `~`, with which commands in a value run (zshexpn(1), parameter expansion, GLOB_SUBST).
 _zsh_evaluates = re.compile(r"[\^=#+]*+(?:~|\([^()\0]*[e%~])").match
 _operator = re.compile(r":[-=?+]|[-=?+]|##?|%%?|/[/#%]?|\^\^?|,,?|~~?|@|:").match
@@ -200,10 +202,10 @@ class Expansions(Substitutions):
             return (yield from self.funsub(start))
         if self.dialect.equals_expansion and _zsh_evaluates(self.text, self.pos):
             self.fail("zsh expands again what this parameter holds")
-        found = _braced_head(self.text, self.pos)
+        found = self.headed(_braced_head)
         prefix, name, subscript, operator = "", "", None, ""
         if found is not None:
-            prefix, name, self.pos = found[1] or "", found[2], found.end()
+            prefix, name = found[1] or "", found[2]
             if self.text[self.pos] == "[" and (name[0].isalpha() or name[0] == "_"):
                 self.pos += 1
                 subscript = yield from self.word_within(SUBSCRIPT_IN_BRACES)
@@ -221,11 +223,23 @@ class Expansions(Substitutions):
 
     def operator(self, prefix: str) -> str:
         """Go past the operator after a parameter's name; empty if there is none."""
-        found = (_all_names(self.text, self.pos) if prefix == "!" else None) or _operator(self.text, self.pos)
-        if found is None:
-            return ""
-        self.pos = found.end()
-        return found[0]
+        found = (self.headed(_all_names) if prefix == "!" else None) or self.headed(_operator)
+        return found[0] if found is not None else ""
+
+    def headed(self, match: Callable[[str, int], re.Match[str] | None]) -> re.Match[str] | None:
+        """Go past a part of what stands before an operand, in which lines may be continued."""
+        found = match(self.text, self.pos)
+        end = self.pos if found is None else found.end()
+        if not self.text.startswith("\\\n", end):
+            self.pos = end
+            return found
+        found = match(_head(self.text, self.pos)[0].replace("\\\n", "") + END, 0)  # type: ignore[index]  # matches everywhere
+        left = 0 if found is None else found.end()
+        while left or self.text.startswith("\\\n", self.pos):
+            continued = self.text.startswith("\\\n", self.pos)
+            self.pos += 2 if continued else 1
+            left -= not continued
+        return found
 
     def operands(self, operator: str, mode: Mode) -> Steps[tuple[Word, ...]]:
         """operands: word | offset [':' length] | pattern ['/' word] ."""
@@ -323,10 +337,11 @@ class Expansions(Substitutions):
         """extended_glob: ('?' | '*' | '+' | '@' | '!') '(' pattern ')' ."""
         start = self.pos - 1
         operator = self.text[start]
-        before = parts.pop()
-        assert isinstance(before, Literal)
-        if len(before.text) > 1:
-            parts.append(new(Literal, (before.text[:-1], before.start, before.end - 1)))
+        before = parts[-1]
+        if isinstance(before, Literal):
+            parts.pop()
+            if len(before.text) > 1:
+                parts.append(new(Literal, (before.text[:-1], before.start, before.end - 1)))
         self.pos += 1
         pattern = yield from self.parenthesised()
         return new(ExtendedGlob, (operator, pattern, start + self.base, self.pos + self.base))

@@ -56,7 +56,7 @@ def base_values(machine: Machine, part: Parameter) -> tuple[Value, ...]:
         return _positional(machine, int(name))
     if part.subscript is not None:
         return _elements(machine, name, part.subscript)
-    return variable_values(machine, name)
+    return variable_values(machine, name) if name else (UNKNOWN,)  # a bad substitution
 
 
 def variable_values(machine: Machine, name: str) -> tuple[Value, ...]:
