@@ -106,7 +106,7 @@ def _report(hunt: Hunt) -> None:
     allowed = allowed_pairs()
     print(
         f"scripts {tally.scripts}, commands executed {tally.executed}, rejected by bash {tally.rejected}, "
-        f"stalled {tally.stalled}, excused by oddities of bash {tally.excused}, by open faults of effects {tally.open}"
+        f"stalled {tally.stalled}, excused by oddities of bash {tally.excused}"
     )
     print(f"pairs of productions nested: {len(allowed & tally.pairs.keys())} of {len(allowed)}")
     for signature, count in tally.signatures.most_common():
@@ -118,7 +118,7 @@ def _wrappers(seed: int) -> int:
     tally = run_wrappers(seed, WRAPPER_ROUNDS)
     print(
         f"wrappers: {tally.scripts} scripts started {tally.started} programs, {tally.findings} findings, "
-        f"{tally.open} of open faults; only admitted in {dict(tally.admitted)}; nothing started by {dict(tally.idle)}"
+        f"only admitted in {dict(tally.admitted)}; nothing started by {dict(tally.idle)}"
     )
     for line in tally.shown:
         print(f"  {line}")

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from fuzz.choices import Seeded
 from fuzz.effects_oracle import MARKER, judge
-from fuzz.open_faults import is_open
 from fuzz.wrapper_runs import WrapperSandbox
 from fuzz.wrappers import Wrapped, Wrapping, programs
 from policyengine.config import source_files
@@ -26,7 +25,6 @@ class WrapperTally:
     scripts: int = 0
     started: int = 0
     findings: int = 0
-    open: int = 0
     admitted: Counter[str] = field(default_factory=Counter)
     idle: Counter[str] = field(default_factory=Counter)
     shown: list[str] = field(default_factory=list)
@@ -70,9 +68,6 @@ def run_wrappers(seed: int, rounds: int) -> WrapperTally:
 
 
 def _note(tally: WrapperTally, script: Wrapped, said: list[str]) -> None:
-    if is_open(script.text):
-        tally.open += len(said)
-        return
     tally.findings += len(said)
     if said and len(tally.shown) < MAX_SHOWN:
         tally.shown.append(f"wrapper {'/'.join(script.templates)} {script.text!r}: {'; '.join(said)}")
