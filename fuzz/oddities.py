@@ -16,7 +16,9 @@ from policyengine.shell.nodes import CommandSubstitution, SimpleCommand, Unread,
 _REJECTED: Final = (
     # `$(time case a in b) …`, `$(time for a; do …`, `$(time declare a=(b))`: the first `time` of a substitution is a
     # word, so that the `)` of the pattern ends the substitution, and `for` and `declare` are arguments.
-    re.compile(r"[$<>]\\?\n?\([ \t\\\n]*time\b.*(\b(case|for|select)\b|=\()", re.DOTALL),
+    re.compile(r"[$<>]\\?\n?\([ \t\\\n]*time\b.*(\b(case|for|select)\b|=\(|\[\[|\[.*<<)", re.DOTALL),
+    # `((a)<newline>)`: two subshells in a file, yet a fault in a string.
+    re.compile(r"\(\(.*\)\n\s*\)", re.DOTALL),
     # `for (( $(a <<E …) ; ; ))`: it counts parentheses and quotes in a here-document of the head.
     re.compile(r"for\s*\(\(.*\$\(.*<<", re.DOTALL),
     # `cat <<E; x=(a<newline>b)`: a here-document due before an array's newline; its delimiter's memory is used again.
@@ -33,18 +35,34 @@ _SUBSCRIPTED: Final = re.compile(r"\w+\[.*\]\+?=", re.DOTALL)
 _CASE_IN_SUBSCRIPT: Final = re.compile(r"\w\[.*\$\(.*\bcase\b.*\besac\b", re.DOTALL)
 
 
+# What stands in or behind a `$(time case a in b) …` or an array with an escaped character in a substitution: bash reads
+# these twice, with different ends. The reader reports the commands of both, or that it does not know.
+_READ_TWICE: Final = (
+    re.compile(r"[$<>]\([ \t]*time\b[^\n]*?\b(case|for|select)\b"),
+    re.compile(r"[$<>]\(.*=\(.*\\", re.DOTALL),
+    re.compile(r"[$<>]\(.*(?:\$\{[^}]*|[?*+@!]\([^)]*)\$'", re.DOTALL),
+)
+
+# `$(declare x=(["$(a)"]=\())`: a substitution in an element's subscript breaks bash's memory ("free(): invalid next
+# size"), and an escape behind it may hide an operator or not. The reader refuses it.
+_MEMORY: Final = re.compile(r"[$<>]\(.*=\(.*\[[^]]*\$\(.*\\[;&|()<>]", re.DOTALL)
+
+
 def excused(case: Case, finding: Finding) -> bool:
     """Whether an oddity of bash explains a finding."""
     if finding.law in ("invented", "effects invented"):
-        if _ESAC_AS_PATTERN.search(case.text):
+        if _ESAC_AS_PATTERN.search(case.text) or any(pattern.search(case.text) for pattern in _READ_TWICE):
             return True
         return finding.detail.removeprefix("unknown ").strip("'") in _perhaps_commands(case)
+    if finding.law == "rejects":
+        return _MEMORY.search(case.text) is not None
     if finding.law == "accepts" and any(pattern.search(case.text) for pattern in _REJECTED):
         return True
     if finding.law == "missed" and _SUBSCRIPTED.match(finding.detail):
         return _CASE_IN_SUBSCRIPT.search(case.text) is not None
     if finding.law == "missed" and finding.detail.startswith("unreported "):
-        return _is_unread(case, finding.detail.split(" ")[1:])
+        names = finding.detail.split(" ")[1:]
+        return _is_unread(case, names) or any(pattern.search(case.text) for pattern in _READ_TWICE)
     return False
 
 

@@ -19,6 +19,11 @@ from fuzz.trace import Run
 _NOT_COMMANDS = re.compile(r"[dev]\d+$")
 _MARKER = re.compile(r"(m|f)\d+(-a\.b)?$|al\d+$")
 _DEFERRED = re.compile(r"\b(eval|trap|alias|source|PROMPT_COMMAND|complete|bind|bash|sh)\b|(^|[\s;&|(])\. |@P\}|-C ")
+_QUOTING = re.compile(r"[\\'\"]")
+# What is written in a `$(…)` that is an argument of `eval` runs: data by `printf`, and by bash itself the report of
+# `time` and complaints.
+_PRINTED = re.compile(r"\beval\b.*\$\(.*\b(printf|echo)\b", re.DOTALL).search
+_WRITTEN = re.compile(r"(real|user|sys) [0-9ms.]+$|/bin/server: line [0-9]+: ").match
 _DECLARING = frozenset({"declare", "typeset", "local", "export", "readonly"})
 # Command words other than markers that the grammar writes.
 _BUILTINS = """: true echo printf test [ let read mapfile command builtin exec unset shift wait cd set shopt alias trap
@@ -77,14 +82,26 @@ def _language(case: Case, seen: Observation, plain: Reading, extended: Reading) 
 
 def _missed(case: Case, runs: tuple[Run, Run], commands: tuple[Reported, ...]) -> Iterator[Finding]:
     """Law 1."""
-    if case.commands is None and _DEFERRED.search(case.text):
+    if case.commands is None and _DEFERRED.search(_QUOTING.sub("", case.text)):
         return
     reported, known = _by_name(commands), case.commands or frozenset()
     for words in {_without_coproc(words) for run in runs for words in run.executed}:
-        deferred = case.commands is not None and words[0][0:1] == "e" and _NOT_COMMANDS.match(words[0])
         dynamic = () if words[0] in known else reported[None]  # what is written as a command is never covered by `$x`
-        if not deferred and not any(_same(words, one.words) for one in (*reported.get(words[0], ()), *dynamic)):
+        if not _deferred(case, words) and not any(
+            _same(words, one.words) for one in (*reported.get(words[0], ()), *dynamic)
+        ):
             yield Finding("missed", " ".join(words)[:200])
+
+
+def _deferred(case: Case, words: tuple[str, ...]) -> bool:
+    """Whether these words ran because they were data that something evaluated."""
+    if "eval" in case.text and _WRITTEN(" ".join(words)):
+        return True
+    known = case.commands
+    if known is None:
+        return False
+    evaluated = words[0][:1] == "e" and _NOT_COMMANDS.match(words[0]) is not None
+    return evaluated or (words[0] not in known | KNOWN_NAMES and _PRINTED(case.text) is not None)
 
 
 def _without_coproc(words: tuple[str, ...]) -> tuple[str, ...]:

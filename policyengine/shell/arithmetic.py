@@ -6,8 +6,18 @@ import re
 
 from policyengine.shell.expansions import Expansions
 from policyengine.shell.lexer import Steps, new
-from policyengine.shell.modes import ARITHMETIC, BRACKETED
-from policyengine.shell.nodes import Arithmetic, CommandSubstitution, DoubleQuoted, Literal, Word, WordPart
+from policyengine.shell.modes import ARITHMETIC, BRACKETED, expands
+from policyengine.shell.nodes import (
+    Arithmetic,
+    CommandSubstitution,
+    DoubleQuoted,
+    Literal,
+    Script,
+    SimpleCommand,
+    Unread,
+    Word,
+    WordPart,
+)
 from policyengine.shell.offsets import Offsets
 from policyengine.shell.quotes import decode_ansi, places
 
@@ -47,7 +57,11 @@ class ArithmeticExpansions(Expansions):
         if not closes:
             return substitution
         ends = new(Literal, ("))", end - 2, end))  # so that it is no expression that anybody could evaluate
-        both = new(Word, ((*expression.parts, ends, substitution), expression.start, expression.end))
+        parts: tuple[WordPart, ...] = (*expression.parts, ends, substitution)
+        text = self.text[inside : self.pos - 1]
+        if "'" in text and expands(text):  # where bash finds another end of what nests, these quotes hide nothing
+            parts = (*parts, _unknown(text, begin, end))
+        both = new(Word, (parts, expression.start, expression.end))
         return new(Arithmetic, (both, begin, end))
 
     def counts_as_arithmetic(self, expression: Word, start: int) -> bool:
@@ -104,3 +118,11 @@ class ArithmeticExpansions(Expansions):
         inner = self.inner(text, base)
         parts = yield self.within(inner, inner.lenient_parts())
         return new(DoubleQuoted, (parts, False, start + self.base, self.pos + self.base))
+
+
+def _unknown(text: str, start: int, end: int) -> WordPart:
+    """A substitution that runs some command of which nothing is known."""
+    unread = new(Unread, (text, "bash may find another end of what nests in it", (), start, end))
+    word = new(Word, ((new(CommandSubstitution, (unread, False, start, end)),), start, end))
+    command = new(SimpleCommand, ((), (word,), (), start, end))
+    return new(CommandSubstitution, (new(Script, ((command,), start, end)), False, start, end))

@@ -66,16 +66,28 @@ class Budget:
         nodes: words, commands and parts so far (not every node is counted).
         max_nodes: how many there may be.
         texts: texts within texts (backticks, here-documents) that are open now.
+        gone_on: substitutions for which it was tried whether they go on behind their end.
         limited: one of the limits was reached.
         uncertain: readings in progress whose result may be dropped, because `((` may turn out to be two subshells.
         known: what was read at a place during such a reading, its length, whether only the end of the text ended it.
         parentheses: how far the `)` of a `(` is that stands next to another one, seen during such a reading.
     """
 
-    __slots__ = ("depth", "known", "limited", "max_depth", "max_nodes", "nodes", "parentheses", "texts", "uncertain")
+    __slots__ = (
+        "depth",
+        "gone_on",
+        "known",
+        "limited",
+        "max_depth",
+        "max_nodes",
+        "nodes",
+        "parentheses",
+        "texts",
+        "uncertain",
+    )
 
     def __init__(self, max_depth: int, max_nodes: int | None) -> None:
-        self.depth = self.nodes = self.texts = self.uncertain = 0
+        self.depth = self.nodes = self.texts = self.uncertain = self.gone_on = 0
         self.max_depth = max_depth
         self.max_nodes = max_nodes
         self.limited = False

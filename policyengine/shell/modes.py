@@ -225,8 +225,10 @@ def _angle_inside(cursor: Cursor, mode: Mode) -> bool | str:
 
 
 def _extended_glob(cursor: Cursor, _mode: Mode) -> bool:
-    pos = cursor.pos
-    return cursor.extglob and pos > cursor.literal_from and cursor.text[pos - 1] in "?*+@!"
+    """At `(` after the mark of an extended glob, which a parameter like `$?` may have taken too [bash 5.2]."""
+    pos, text = cursor.pos, cursor.text
+    marked = text[pos - 1] in "?*+@!" and (pos > cursor.literal_from or text[pos - 2 : pos - 1] == "$")
+    return cursor.extglob and marked
 
 
 def _opens(cursor: Cursor, _mode: Mode) -> str:

@@ -34,6 +34,7 @@ from policyengine.shell.nodes import (
     For,
     Function,
     Group,
+    Heredoc,
     If,
     IfBranch,
     Literal,
@@ -47,6 +48,7 @@ from policyengine.shell.nodes import (
     Subshell,
     While,
     Word,
+    walk,
 )
 from policyengine.shell.simple import Begun, assigning_word, assignment_start
 
@@ -574,6 +576,8 @@ def _loses_place(expression: Word) -> bool:
     """
     if any(isinstance(part, Literal) and "${" in part.text for part in expression.parts):
         return False  # what is in braces is read
+    if any(isinstance(node, Heredoc) for node in walk(expression)):
+        return False  # bash counts in their bodies too, whatever they hold
     pending: list[tuple[Any, int]] = [
         (part.body, 0) for part in expression.parts if isinstance(part, CommandSubstitution) and not part.backtick
     ]

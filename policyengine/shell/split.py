@@ -19,6 +19,10 @@ from policyengine.shell.simple import assignment_start
 
 _MAX_DEPTH = 1000
 _RESERVED = DIALECTS["bash"].reserved
+# Words and operators after which a word is a name or a target, and a command may still begin behind it.
+_BEFORE_NAMES = frozenset(("function", "for", "select", "coproc", ">"))
+_TIME_OPTIONS = {"-p": frozenset(("time",)), "--": frozenset(("time", "-p"))}
+_AFTER_LISTS = frozenset(("do", "then", "else", "elif"))
 _operator = re.compile(r"\n|&&|\|\||;|&(?!>)").match
 _operator_or_pipe = re.compile(r"\n|&&|\|\||\|&?|;|&(?!>)").match
 _redirect = re.compile(r"&>>?|<<<|<<-?|[<>][&>]|>\||[<>](?!\()|\|&?").match
@@ -70,7 +74,8 @@ class _Splitter:
         self.valid = True
         self.heredocs = True
         self.condition = False
-        self.assigning = True  # no word but assignments and reserved words yet
+        self.assigning = True  # no word but assignments, reserved words and their names yet
+        self.before = ""  # the last word or operator
         self.parser = Parser(
             text.replace(END, "\x01"), 0, DIALECTS["bash"], extglob, Budget(_MAX_DEPTH, None), strict=True
         )
@@ -87,7 +92,7 @@ class _Splitter:
         elif text.startswith("((", pos) and self.arithmetic():
             self.took(self.parser.pos)
         elif text[pos] in "()&":
-            self.assigning = True
+            self.assigning, self.before = True, text[pos]
             self.took(pos + 1)
         else:
             self.word()
@@ -102,11 +107,12 @@ class _Splitter:
         """End the piece in progress."""
         if self.start >= 0:
             self.ranges.append((self.start, self.last))
-        self.start, self.pos, self.condition, self.assigning = -1, end, False, True
+        self.start, self.pos, self.condition, self.assigning, self.before = -1, end, False, True, ""
 
     def cut_at(self, operator: re.Match[str]) -> None:
         """End a piece at an operator; the bodies of here-documents come after a newline."""
         self.cut(operator.end())
+        self.before = operator[0].rstrip("&")  # a `|&` is a `|`, to what follows
         if operator[0] == "\n" and self.parser.pending:
             self.parser.pos = operator.end()
             self.parser.read_bodies()
@@ -117,6 +123,9 @@ class _Splitter:
     def redirect(self, found: re.Match[str]) -> None:
         """Go past a redirection's operator, and past the delimiter of a here-document."""
         self.took(found.end())
+        self.before = ">"
+        if found[0][0] == "|":
+            self.assigning, self.before = True, "|"
         if found[0] not in ("<<", "<<-") or not self.heredocs:
             return
         parser = self.parser
@@ -161,13 +170,20 @@ class _Splitter:
     def assignment_or_word(self) -> None:
         """Let the parser go past an assignment, or a word with an array after it."""
         parser = self.parser
-        if self.assigning and assignment_start(self.text, self.pos):
+        before, self.before = self.before, ""
+        if self.assigning and before not in _BEFORE_NAMES and assignment_start(self.text, self.pos):
             item = run(parser.assignment())
             self.assigning = isinstance(item, Assignment)
             return
         run(parser.word())
-        plain = self.text[self.pos : parser.pos]
-        self.assigning = self.assigning and plain in _RESERVED
+        plain = self.before = self.text[self.pos : parser.pos]
+        self.assigning = self.assigning and (
+            (plain in _RESERVED and (plain != "time" or before != "|"))
+            or before in _BEFORE_NAMES
+            or before in _TIME_OPTIONS.get(plain, ())
+        )
+        if before == ")" and self.assigning and plain in _AFTER_LISTS:
+            self.cut(self.pos)
         if plain.endswith("=") and not self.condition and self.text.startswith("(", parser.pos):
             run(parser.elements())
 

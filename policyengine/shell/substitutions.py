@@ -27,7 +27,8 @@ from policyengine.shell.offsets import Offsets, Shift
 from policyengine.shell.quotes import places
 
 MAX_AGAIN = 2  # texts around a substitution that is read again, so that no text is read over and over
-MAX_BEHIND = 2000  # characters behind a substitution that may belong to it when it is read again
+MAX_BEHIND = 500  # characters behind a substitution that may belong to it when it is read again
+MAX_GONE_ON = 8  # substitutions of a text for which that is tried; of others it is said that they are not known
 MAX_TEXTS = 32  # texts in texts (backticks in here-documents in …): each is a copy, so that they are kept few
 
 _backticks = re.compile(r"`((?:[^`\\\0]++|\\[^\0])*+)`").match
@@ -89,10 +90,12 @@ class Substitutions(Cursor):
     def read_again(self, start: int, end: int, *, quoted: bool) -> Steps[tuple[Statement, ...]]:
         """The commands that bash reads in this substitution when it runs it; after a fault, all that is expanded."""
         changes, self.changes = self.changes, {}
-        goes_on = quoted and any(after == begin for begin, (after, _) in changes.items())
+        budget = self.budget
+        escapes = any(after == begin for begin, (after, _) in changes.items())
+        goes_on = quoted and escapes and not budget.texts and budget.gone_on < MAX_GONE_ON
+        budget.gone_on += goes_on
         text, base = self.changed(changes, start, self.quotes_end(end) if goes_on else end)
         quotes_alike = not quoted and all(self.text[begin] == "(" for begin in changes)
-        budget = self.budget
         known, parentheses = budget.known, budget.parentheses
         budget.known, budget.parentheses = {}, {}
         if budget.texts < MAX_AGAIN:
@@ -101,7 +104,7 @@ class Substitutions(Cursor):
             body = new(Unread, (text, "read again too often", (), 0 + base, len(text) + base))
             quotes_alike = True
         if isinstance(body, Unread):  # bash may have read on behind another `)` than this
-            inner = self.inner(text, base)
+            inner = self.inner(*(self.changed(changes, start, end) if goes_on else (text, base)))
             parts = () if quotes_alike else (yield from self.within(inner, inner.lenient_parts()))
             at = (body.start, body.end)
             unread = new(CommandSubstitution, (body, False, *at))

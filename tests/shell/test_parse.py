@@ -233,6 +233,12 @@ def test_extended_globs_are_read_where_they_are_on() -> None:
     assert [[word.static for word in found] for found in words] == [["a", None, "d"], ["c"]]
 
 
+def test_the_mark_of_an_extended_glob_may_belong_to_a_parameter() -> None:
+    words = [command.words for command in parse("a $?(b|$(c)) d$@(e)", extglob=True).commands()]
+    assert [[word.static for word in found] for found in words] == [["a", None, None], ["c"]]
+    assert read("a \\?(b)", extglob=True).fault is not None
+
+
 def test_a_command_has_a_span() -> None:
     assert [command.span for command in parse(" a b ; c").commands()] == [(1, 4), (7, 8)]
 
