@@ -19,6 +19,12 @@ _REJECTED: Final = (
     re.compile(r"[$<>]\\?\n?\([ \t\\\n]*time\b.*(\b(case|for|select)\b|=\(|\[\[|\[.*<<)", re.DOTALL),
     # `((a)<newline>)`: two subshells in a file, yet a fault in a string.
     re.compile(r"\(\(.*\)\n\s*\)", re.DOTALL),
+    # `"${a:-<(}"`: even in double quotes an operand may hold no process substitution that is not closed.
+    re.compile(r"\$\{[^}]*[<>]\(", re.DOTALL),
+    # `$(a <<b)<newline>` in `${…}` or before quotes that hold a newline: it waits for a line that is in them.
+    re.compile(r"[$<>]\([^()\n]*<<[^()\n]*\)[^\n]*\n"),
+    # `for ((;${;))`: here it looks for the `}`, though it defers the fault in `((${))`.
+    re.compile(r"for\s*\(\(.*\$\{", re.DOTALL),
     # `for (( $(a <<E …) ; ; ))`: it counts parentheses and quotes in a here-document of the head.
     re.compile(r"for\s*\(\(.*\$\(.*<<", re.DOTALL),
     # `cat <<E; x=(a<newline>b)`: a here-document due before an array's newline; its delimiter's memory is used again.
@@ -38,7 +44,7 @@ _CASE_IN_SUBSCRIPT: Final = re.compile(r"\w\[.*\$\(.*\bcase\b.*\besac\b", re.DOT
 # What stands in or behind a `$(time case a in b) …` or an array with an escaped character in a substitution: bash reads
 # these twice, with different ends. The reader reports the commands of both, or that it does not know.
 _READ_TWICE: Final = (
-    re.compile(r"[$<>]\([ \t]*time\b[^\n]*?\b(case|for|select)\b"),
+    re.compile(r"[$<>](?:\\\n)*\((?:[ \t]|\\\n)*time\b[^\n]*?\b(case|for|select)\b"),
     re.compile(r"[$<>]\(.*=\(.*\\", re.DOTALL),
     re.compile(r"[$<>]\(.*(?:\$\{[^}]*|[?*+@!]\([^)]*)\$'", re.DOTALL),
 )

@@ -148,9 +148,12 @@ class Parser(Conditions):
         negated = timed = prefixed = False
         while first is None and self.text[self.pos] in "!t" and (prefix := self.prefix()):
             negated, timed, prefixed = negated ^ (prefix == "!"), timed or prefix == "time", True
-        if prefixed and begin == self.first and self.text[begin] == "t":
+        plain = prefixed and begin == self.first and self.text[begin] == "t"
+        if plain:
             first = yield from self.after_first()
         if prefixed and first is None and self.text[self.pos] in "\n;)\0":
+            if not plain and (self.text[self.pos] == ")" or _terminator(self.text, self.pos)):
+                self.unexpected("a command")
             return new(Pipeline, ((), (), negated, timed, start, self.pos + self.base))
         commands, operators = [], []
         found: re.Match[str] | None
