@@ -35,7 +35,7 @@ from policyengine.shell.interpret.redirects import permanent, place_of, redirect
 from policyengine.shell.interpret.streams import Stream
 from policyengine.shell.interpret.unset import unset_reading
 from policyengine.shell.interpret.words import expand_all
-from policyengine.shell.nodes import SimpleCommand, Word
+from policyengine.shell.nodes import Redirect, SimpleCommand, Word
 from policyengine.shell.paths import base_name, is_below, resolve
 from policyengine.shell.values import Value
 
@@ -58,12 +58,10 @@ def simple(machine: Machine, node: SimpleCommand) -> None:
     """Interpret a simple command, once for each combination of the values that its variables may have."""
     machine.step()
     outer, machine.seen = machine.seen, {}
-    mark, pending = len(machine.trail), len(machine.pipes)
+    mark = len(machine.trail)
     _once(machine, node)
     if machine.seen:
         _combinations(machine, node, mark)
-    while len(machine.pipes) > pending:  # as in `statement`, which simple commands in lists do not pass through
-        machine.capture(machine.pipes.popitem()[1].body, Stream(None))
     machine.seen = outer
 
 
@@ -114,8 +112,13 @@ def _once(machine: Machine, node: SimpleCommand) -> None:
         return
     with redirected(machine, node.redirects, origin):
         _assigned(machine, node, values)
-        if not values and not node.assignments:  # `$(<f)`; zsh prints f in any place (bash manual 3.5.4, NULLCMD)
+        if not values and not node.assignments and _prints(machine, node.redirects):
             machine.emit(machine.stdin)
+
+
+def _prints(machine: Machine, redirects: Sequence[Redirect]) -> bool:
+    """`$(<f)`, and nothing else, stands for what f holds (bash manual 3.5.4); in zsh any input does (NULLCMD)."""
+    return machine.situation.dialect in ("zsh", "unknown") or [redirect.op for redirect in redirects] == ["<"]
 
 
 def _assigned(machine: Machine, node: SimpleCommand, values: list[Value]) -> None:
