@@ -50,8 +50,8 @@ _READ_TWICE: Final = (
 )
 
 # `$(declare x=(["$(a)"]=\())`: a substitution in an element's subscript breaks bash's memory ("free(): invalid next
-# size"), and an escape behind it may hide an operator or not. The reader refuses it.
-_MEMORY: Final = re.compile(r"[$<>]\(.*=\(.*\[[^]]*\$\(.*\\[;&|()<>]", re.DOTALL)
+# size"), and an escape behind it may hide an operator or a quote, or not. The reader refuses it.
+_MEMORY: Final = re.compile(r"[$<>](?:\\\n)*\(.*=\(.*\[[^]]*\$\(.*\\[;&|()<>'\"]", re.DOTALL)
 
 
 def excused(case: Case, finding: Finding) -> bool:
