@@ -269,8 +269,13 @@ class Parser(Conditions):
                 expression = yield from self.arithmetic_expression(start)
                 if expression is not None:
                     return (yield from self.redirected(ArithmeticCommand, (expression,), start))
+        tried = self.budget.parentheses.get(self.place_of(start), 0) if self.text[start - 1 : start] == "(" else 0
+        documents = self.documents
         self.pos = start + 1
         body = yield from self.body("(")
+        if tried and self.documents != documents and self.text.find("\n", start, start + tried) >= 0:
+            # Bash has read these lines as arithmetic, looks for the here-document behind them, and runs its lines.
+            self.fail("a here-document where bash reads arithmetic first", at=start)
         if self.text[self.pos] == ")":
             self.pos += 1
         else:

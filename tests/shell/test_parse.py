@@ -247,3 +247,21 @@ def test_every_simple_command_is_found_by_walking() -> None:
     text = "a | (b; $(c)) && d"
     starts = {node.start for node in nodes_in(text, SimpleCommand)}
     assert {command.start for command in parse(text).commands()} == starts
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ("((a <<E\nb\nE\n) | c)\n", True),
+        ("(( a # it's )\nb <<E ))\nc # it's )\n", True),
+        ("f() ((a <<E\nb\nE\n) )\n", True),
+        ("((a <<E; b) | c)\nd\nE\n", False),
+        ("((a\nb); c <<E)\nd\nE\n", False),
+        ("( (a <<E\nb\nE\n) | c)\n", False),
+        ("((a <<<b\nc) | d)\n", False),
+    ],
+)
+def test_a_here_document_that_bash_looks_for_elsewhere_is_refused(text: str, refused: bool) -> None:
+    """Bash reads `((` as arithmetic first, then looks for the body behind these lines, and runs what stands in them."""
+    fault = read(text).fault
+    assert (fault is not None and "arithmetic first" in str(fault)) is refused
