@@ -15,10 +15,10 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
 from pathlib import Path
 
 from policyengine.cli.everyday import EVERYDAY
+from policyengine.cli.quantiles import median_and_p99
 from policyengine.errors import ParseError
 from policyengine.shell import parse
 
@@ -123,7 +123,7 @@ def _microseconds(reader: Reader, text: str) -> float:
 def _speed(read: int, times: list[float]) -> Speed:
     if not times:
         return Speed(read, 0.0, 0.0, 0.0)
-    median, p99 = (times[ceil(share * len(times)) - 1] for share in (0.5, 0.99))
+    median, p99 = median_and_p99(times)
     return Speed(read, median, p99, sum(times))
 
 

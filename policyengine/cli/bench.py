@@ -16,6 +16,7 @@ from pathlib import Path
 from policyengine.cli import linear, opa, rbac_bench
 from policyengine.cli.core import open_engine, shell_request
 from policyengine.cli.everyday import EVERYDAY
+from policyengine.cli.quantiles import median_and_p99
 from policyengine.cli.wire import Json, dumps, loads, request_of
 from policyengine.errors import ParseError, UsageError
 from policyengine.model import Context, Request
@@ -112,9 +113,11 @@ def _cost(work: Callable[[Request], object], requests: list[Request]) -> Cost:
                 break
     least = sorted(min(samples[at :: len(requests)]) for at in range(min(len(requests), len(samples))))
     samples.sort()
-    p50, p99 = (samples[int(share * (len(samples) - 1))] / 1000 for share in (0.5, 0.99))
+    p50, p99 = median_and_p99(samples)
     per_second = round(len(samples) * 1e9 / sum(samples), 1)
-    return Cost(round(p50, 1), round(p99, 1), len(samples), per_second, round(least[len(least) // 2] / 1000, 1))
+    return Cost(
+        round(p50 / 1000, 1), round(p99 / 1000, 1), len(samples), per_second, round(least[len(least) // 2] / 1000, 1)
+    )
 
 
 Work = tuple[Callable[[Request], object], dict[str, Callable[[Request], object]]]

@@ -22,6 +22,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 
+from policyengine.cli.quantiles import median_and_p99
 from policyengine.cli.wire import Json, dumps
 from policyengine.config.sources import shipped
 from policyengine.effects import Facts, FileWrite
@@ -150,9 +151,8 @@ def _measured(server: Server, unix: Server) -> tuple[dict[str, Cost], dict[str, 
 
 
 def _cost(samples: list[float], seconds: float) -> Cost:
-    ordered = sorted(samples)
-    p50, p99 = (ordered[int(share * (len(ordered) - 1))] * 1e6 for share in (0.5, 0.99))
-    return Cost(round(p50, 1), round(p99, 1), len(ordered), round(len(ordered) / seconds, 1))
+    p50, p99 = median_and_p99(sorted(samples))
+    return Cost(round(p50 * 1e6, 1), round(p99 * 1e6, 1), len(samples), round(len(samples) / seconds, 1))
 
 
 def _allowed(policy: Opa) -> None:

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
+from policyengine.cli.quantiles import median_and_p99
 from policyengine.cli.wire import Json, dumps
 from policyengine.config.rbac import MODEL, POLICY, shipped_folder
 from policyengine.config.rbac.lines import CsvLines
@@ -178,8 +179,8 @@ def _measured(asked: tuple[Ask, Form], questions: Sequence[Question], seconds: f
         if time.monotonic() > end:
             break
     samples.sort()
-    p50, p99 = (samples[int(share * (len(samples) - 1))] / 1000 for share in (0.5, 0.99))
-    return Cost(round(p50, 2), round(p99, 2), len(samples) * batch)
+    p50, p99 = median_and_p99(samples)
+    return Cost(round(p50 / 1000, 2), round(p99 / 1000, 2), len(samples) * batch)
 
 
 def _check(asked: tuple[Ask, Form], questions: Sequence[Question]) -> None:
