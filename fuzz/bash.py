@@ -89,17 +89,22 @@ class Observation(NamedTuple):
 
 def missing() -> str:
     """Why this machine cannot contain bash, or an empty string."""
-    for program in ("bash", "unshare", "ldd"):
-        if shutil.which(program) is None:
-            return f"no `{program}` here"
-    if os.geteuid() != 0:
-        return "needs root for namespaces and a root directory of its own"
+    if why := lacks("bash", "unshare", "ldd"):
+        return why
     try:
         with Sandbox() as sandbox:
             observation = sandbox.observe(["m1 a"], seed=1)[0]
     except OSError as error:
         return f"cannot make namespaces: {error}"
     return "" if ("m1", "a") in observation.executed else "cannot make namespaces"
+
+
+def lacks(*programs: str) -> str:
+    """Why this machine cannot run these in a root directory of their own, or an empty string."""
+    for program in programs:
+        if shutil.which(program) is None:
+            return f"no `{program}` here"
+    return "" if os.geteuid() == 0 else "needs root for namespaces and a root directory of its own"
 
 
 class Sandbox:

@@ -48,7 +48,6 @@ class Observed(NamedTuple):
 
 
 _REFUSED = ("", "EACCES", "EPERM", "EROFS")
-_UNREACHED = ("ENOENT", "ENOEXEC", "EACCES", "ENOTDIR")  # an execve that tried the next folder of PATH
 _KINDS = {
     Verb.WRITE: Kind.WRITE,
     Verb.DELETE: Kind.DELETE,

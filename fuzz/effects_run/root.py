@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from fuzz.bash import USER
+from fuzz.bash import USER, lacks
 from fuzz.effects_run import holder
 
 SECONDS = 10.0  # for one example
@@ -47,11 +47,8 @@ readlinkat getxattr lgetxattr"""
 
 def missing() -> str:
     """Why this machine cannot run the oracle, or an empty string."""
-    for program in ("bash", "strace", "unshare", "nsenter", "setpriv", "mount"):
-        if shutil.which(program) is None:
-            return f"no `{program}` here"
-    if os.geteuid() != 0:
-        return "needs root for namespaces and a root directory of its own"
+    if why := lacks("bash", "strace", "unshare", "nsenter", "setpriv", "mount"):
+        return why
     try:
         with Root() as root:
             ran = root.run("true", {})

@@ -66,7 +66,6 @@ def simple(machine: Machine, node: SimpleCommand) -> None:
 
 
 def _combinations(machine: Machine, node: SimpleCommand, mark: int) -> None:
-
     seen = machine.seen
     first = machine.changes(mark)
     machine.undo(mark)

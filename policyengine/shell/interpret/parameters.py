@@ -15,7 +15,6 @@ from policyengine.shell.values import UNKNOWN, Value, from_template
 MAX_REFERENCES = 8
 UNKNOWN_NAME = "__unknown"  # stands in generated code for what is not known
 _MANY = Value("", exact=False, many=True)
-_ASSIGNING = {":=", "="}
 
 
 def parameter(machine: Machine, part: Parameter, *, quoted: bool) -> tuple[Value, ...]:

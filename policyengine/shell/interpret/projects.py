@@ -102,7 +102,6 @@ def _counts(file: WrittenFile) -> bool:
 
 
 # -------------------------------------------------------------------------------------------------- shell text in files
-_NPM_OWN = frozenset({"test", "t", "tst", "start", "stop", "restart"})
 _NPM_INSTALLING = frozenset({"install", "i", "add", "ci", "install-test", "it", "clean-install", "link", "rebuild"})
 _SHORT = {"t": "test", "tst": "test"}
 

@@ -225,11 +225,8 @@ def _lead(machine: Machine, fd: str, target: Target, wiring: Wiring, origin: str
         if wiring.stdout is not None and wiring.stdout.kind == "file":
             deliver(machine, wiring.stdout, NOTHING, origin)  # opened and left empty
         return wiring._replace(stdout=target)
-    if target.kind == "file":
+    if target.kind in ("file", "command"):  # a file is written and a process runs, whatever arrives
         deliver(machine, target, Stream(None), origin)
-    elif target.kind == "command" and target.body is not None:
-        machine.pipes.pop(target.path, None)
-        machine.emit(machine.capture(target.body.body, Stream(None)))  # it runs, whatever arrives
     if fd != "2":
         machine.descriptors = {**machine.descriptors, _number(machine, fd): target}
     return wiring

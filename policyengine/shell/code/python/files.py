@@ -89,9 +89,6 @@ def _path_method(kind: Kind) -> Handler:
     return handler
 
 
-_PATH_MAKERS = frozenset({"home", "cwd", "joinpath"})
-
-
 def _is_path(node: ast.expr, scope: Scope) -> bool:
     while isinstance(node, ast.BinOp):
         node = node.left
