@@ -5,6 +5,9 @@
     ├── LoadError         a rule, description, profile or bundle file is wrong
     │   └── BundleError   a compiled bundle is missing, stale, truncated or altered
     ├── RequestError      a request is malformed or asks something impossible (ValueError)
+    ├── TokenError        a signed token that is refused, or a key that cannot be used
+    ├── StoreError        a store of approvals or run states that cannot answer, or whose state somebody else changed
+    ├── AuditError        a record that could not be kept, or an audit log that cannot be read
     └── UsageError        a caller's option or argument is wrong
 
 Each class names something that the caller can do differently. Messages are lower case, without a final period, and say
@@ -13,7 +16,17 @@ what was expected; they carry no secrets and no whole arguments.
 
 from __future__ import annotations
 
-__all__ = ["BundleError", "LoadError", "ParseError", "PolicyEngineError", "RequestError", "UsageError"]
+__all__ = [
+    "AuditError",
+    "BundleError",
+    "LoadError",
+    "ParseError",
+    "PolicyEngineError",
+    "RequestError",
+    "StoreError",
+    "TokenError",
+    "UsageError",
+]
 
 
 class PolicyEngineError(Exception):
@@ -85,6 +98,27 @@ class RequestError(PolicyEngineError, ValueError):
         super().__init__(message)
         self.code = code
         self.message = message
+
+
+class _Coded(PolicyEngineError):
+    """Something that is refused, with a stable reason code (dotted, lower case)."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class TokenError(_Coded):
+    """A signed token that is refused, or a key that cannot be used; `code` says which check failed."""
+
+
+class StoreError(_Coded):
+    """A store of approvals or run states that cannot answer, or whose state somebody else changed first."""
+
+
+class AuditError(_Coded):
+    """A record that could not be kept, or an audit log that cannot be read; the caller has to deny."""
 
 
 class UsageError(PolicyEngineError, ValueError):

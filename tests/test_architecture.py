@@ -36,8 +36,18 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "policies": (*FOUNDATION, "policy"),
     "policies.rbac": (*FOUNDATION, "policy", "principal"),
     "bundle": FOUNDATION,
-    "config": (*FOUNDATION, "policy", "engine", "shell", "analysis", "policies", "bundle"),
-    "adapters": (*FOUNDATION, "policy", "engine", "config", "visible"),
+    "signing": FOUNDATION,
+    "stores": FOUNDATION,
+    "audit": FOUNDATION,
+    "config": (
+        *FOUNDATION, "principal", "policy", "engine", "shell", "analysis", "policies", "bundle", "signing", "stores",
+        "audit",
+    ),
+    "gate": (
+        *FOUNDATION, "principal", "policy", "engine", "analysis", "policies", "signing", "stores", "audit", "config",
+        "visible",
+    ),
+    "adapters": (*FOUNDATION, "principal", "policy", "engine", "config", "gate", "visible"),
     "cli": (
         *FOUNDATION,
         "policy",
@@ -47,13 +57,19 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "policies",
         "bundle",
         "config",
+        "signing",
+        "stores",
+        "audit",
+        "gate",
         "adapters",
         "visible",
     ),
-}
+}  # fmt: skip
 
 # Where I/O, the clock, the environment and randomness may be used.
-OUTSIDE_WORLD = ("config", "bundle", "adapters", "cli", "__main__", "policies.opa", "policies.guardrails")
+OUTSIDE_WORLD = (
+    "config", "bundle", "audit", "stores", "gate", "adapters", "cli", "__main__", "policies.opa", "policies.guardrails",
+)  # fmt: skip
 IMPURE_MODULES = frozenset({
     "asyncio", "concurrent", "datetime", "fcntl", "getpass", "glob", "http", "io",
     "logging", "multiprocessing", "os", "pathlib", "pickle", "platform", "random", "secrets",
@@ -67,6 +83,11 @@ FOREIGN: dict[str, tuple[str, ...]] = {  # everything that is not the standard l
     "yaml": ("config",),
     "re2": ("policies.ruleset", "policies.guardrails", "config"),
     "casbin": ("config.rbac.enforcer", "cli.rbac_bench"),  # for a model that cannot be indexed; measured beside ours
+    "cryptography": ("signing", "config"),  # where something is signed, or a signed bundle is checked
+    "redis": ("stores.redis",),  # an extra
+    "langchain": ("adapters.langchain",),
+    "langchain_core": ("adapters.langchain",),
+    "langgraph": ("adapters.langchain",),
     "opa_client": ("policies.opa.administration", "cli.opa"),  # an extra; no decision passes through it
     "requests": ("policies.opa.administration",),  # what that raises
     "presidio_analyzer": ("policies.guardrails.presidio.worker",),  # an extra, in a process of its own
