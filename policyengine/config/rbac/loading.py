@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from policyengine.config.rbac.conf import Model, model_of
 from policyengine.config.rbac.installed import check_installed
@@ -55,7 +55,7 @@ class Compiled(NamedTuple):
     """Answers for one policy, and the names that are subjects in it. `indexed` says which machinery answers."""
 
     answers: Answers
-    subjects: frozenset[str]
+    subjects: Set[str]
     indexed: bool
 
 
@@ -215,6 +215,6 @@ def _digest(model: str, lines: str, settings: Settings) -> str:
     return digest.hexdigest()
 
 
-def _few(names: frozenset[str]) -> str:
+def _few(names: Set[str]) -> str:
     shown = sorted(names)[:20]
     return f"one of {', '.join(shown)}" + (" …" if len(names) > len(shown) else "")

@@ -36,10 +36,13 @@ class Index:
 
     Args:
         term: how the subject is compared.
-        plans: a name's own tables, and those of the roles that it has whatever the domain.
+        plans: every name that a line is about, or that has or is a role → its own tables, and those of the roles that
+            it has whatever the domain.
         domains: domain → name → the tables of the roles that it has there.
         always: the tables that everybody has (lines whose subject is `*`, where that counts).
-        subjects: every name that a line is about, or that has or is a role.
+
+    Attributes:
+        subjects: the names of `plans`: looked up where the plan just was, they cost a miss of no cache.
     """
 
     __slots__ = ("_always", "_domain", "_domains", "_plans", "_subject", "subjects")
@@ -50,14 +53,13 @@ class Index:
         plans: Mapping[str, Tables],
         domains: Mapping[str, Mapping[str, Tables]],
         always: Tables,
-        subjects: frozenset[str],
     ) -> None:
         self._subject = term.request
         self._domain = -1 if term.domain is None or not domains else term.domain
         self._plans = plans
         self._domains = domains
         self._always = always
-        self.subjects = subjects
+        self.subjects = plans.keys()
 
     def decide(self, parts: Parts) -> int:
         """Give the number of the line that answers a request: of several a denying one, 0 where there is none."""
@@ -239,7 +241,8 @@ class Builder:
         lead, own = self._lead, {name: _closed(tables.values()) for name, tables in self._own.items()}
         hierarchy = roles[lead.roles] if lead.match is Match.ROLE else Hierarchy({})
         common = NOWHERE if lead.domain is None else EVERYWHERE if lead.everywhere else None
-        plans, domains = dict(own), dict[str, Mapping[str, Tables]]()
+        plans: dict[str, Tables] = dict.fromkeys(hierarchy.names, ()) | own
+        domains: dict[str, Mapping[str, Tables]] = {}
         for domain in hierarchy.domains:
             above = _tables_above(hierarchy.all_above(domain), own)
             if domain == common:
@@ -247,7 +250,7 @@ class Builder:
             elif lead.domain is not None:
                 domains[domain] = above
         always = own.get(STAR, ()) if lead.star else ()
-        index = Index(lead, plans, domains, always, frozenset(own) | hierarchy.names)
+        index = Index(lead, plans, domains, always)
         return Choosing(index, self._others, roles) if self._others else index
 
 

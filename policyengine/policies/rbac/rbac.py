@@ -10,7 +10,7 @@ Codes: `rbac.unknown-role`, `rbac.missing-role`, `rbac.invalid-domain`, `rbac.no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from typing import Protocol
 
 from policyengine.effects import Facts
@@ -62,7 +62,7 @@ class Lines(Record):
 
     answers: Answers
     has_object: bool
-    subjects: frozenset[str]
+    subjects: Set[str]
     otherwise: Outcome
     digest: str
     place: Callable[[int], str]
@@ -138,16 +138,17 @@ class Rbac:
             if found < 0:
                 return self._denial(found)
             answer = answer or found
-        found = decide((self._prefix + principal.id, domain, kind, name, thing, action))
+        subject = self._prefix + principal.id
+        found = decide((subject, domain, kind, name, thing, action))
         if found < 0:
             return self._denial(found)
         if found or answer:
             return ALLOWED
-        return self._unlisted(principal)
+        return self._unlisted(principal, subject)
 
-    def _unlisted(self, principal: Principal) -> Verdict:
+    def _unlisted(self, principal: Principal, subject: str) -> Verdict:
         """The answer where no line is about a request."""
-        if not principal.roles and self._lines.id_prefix + principal.id not in self._lines.subjects:
+        if not principal.roles and subject not in self._lines.subjects:
             return _MISSING_ROLE
         return ALLOWED if self._lines.otherwise is Outcome.ALLOW else _NOT_GRANTED
 
