@@ -11,6 +11,8 @@ from fuzz.choices import Seeded
 from fuzz.hunt import generated, mutated
 from fuzz.oracles import Case, check
 from fuzz.reading import Reader, Reading, read
+from policyengine.shell import read as tolerant
+from policyengine.shell.nodes import CommandSubstitution, walk
 
 _HEREDOC = re.compile(r"(?<!<)<<-?[ ]?\\?(['\"]?)E\w*\1(?!<)")
 
@@ -54,7 +56,9 @@ def _knows_no_comments(text: str, extglob: bool) -> Reading:
 
 def _ignores_substitutions(text: str, extglob: bool) -> Reading:
     reading = read(text, extglob)
-    kept = tuple(one for one in reading.commands if text[: one.start].count("$(") <= text[: one.start].count(")"))
+    script = tolerant(text, extglob=extglob).script
+    inner = [(node.start, node.end) for node in walk(script) if isinstance(node, CommandSubstitution)]
+    kept = tuple(one for one in reading.commands if not any(start <= one.start < end for start, end in inner))
     return reading._replace(commands=kept)
 
 
