@@ -122,6 +122,7 @@ class Context(Record):
     depth: int = 0
     tags: frozenset[str] = frozenset()
     active_skills: tuple[str, ...] = ()
+    model: str = ""  # the model that is asked for, or whose call this is; empty where the host does not say
 
 
 class Request(Record, slots=False):  # `digest` is computed once
@@ -178,13 +179,14 @@ class ObligationKind(StrEnum):
     TRUNCATE = "truncate"
     NEUTRALISE = "neutralise"
     SANDBOX = "sandbox"
+    TIMEOUT = "timeout"
     NOTIFY = "notify"
 
 
 class Obligation(Record):
     """A duty of the enforcement point; one that cannot discharge it must deny.
 
-    `limit` is in bytes (TRUNCATE); `names` are what to redact, neutralise or notify.
+    `limit` is in bytes (TRUNCATE) or milliseconds (TIMEOUT); `names` are what to redact, neutralise or notify.
     """
 
     kind: ObligationKind
@@ -325,7 +327,7 @@ def _request_value(request: Request) -> Frozen:
         request.arguments,
         (context.scope_id, context.run_id, context.parent_run_id, context.step_id, context.thread_id, context.call_id,
          context.cwd, context.home, context.workspace, context.env, context.shell.value, context.platform,
-         context.sandbox, context.depth, tuple(sorted(context.tags)), context.active_skills),
+         context.sandbox, context.depth, tuple(sorted(context.tags)), context.active_skills, context.model),
     )  # fmt: skip
 
 

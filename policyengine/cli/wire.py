@@ -232,6 +232,7 @@ _CONTEXT_FIELDS: dict[str, Callable[[Json, str], Any]] = {
     "depth": _count,
     "tags": lambda value, key: frozenset(_texts(value, key)),
     "active_skills": _texts,
+    "model": _text,
 }
 
 

@@ -71,6 +71,7 @@ class CircumstancesSpec(Schema):
     sandbox: str = "none"
     depth: int = 0
     tags: list[str] = Field(default=[])
+    model: str = ""
 
     def made(self) -> Context:
         """Make the context."""
@@ -83,6 +84,7 @@ class CircumstancesSpec(Schema):
             sandbox=self.sandbox,
             depth=self.depth,
             tags=frozenset(self.tags),
+            model=self.model,
         )
 
 

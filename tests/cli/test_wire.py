@@ -74,11 +74,11 @@ def test_every_context_field_is_taken() -> None:
     context = {
         "scope_id": "s", "run_id": "r", "parent_run_id": "p", "step_id": "t", "thread_id": "h", "call_id": "c",
         "now": 1.5, "cwd": "/a", "home": "/h", "workspace": ["/a", "/b"], "env": {"A": "1"}, "shell": "zsh",
-        "platform": "darwin", "sandbox": "none", "depth": 2, "tags": ["x"], "active_skills": ["y"],
+        "platform": "darwin", "sandbox": "none", "depth": 2, "tags": ["x"], "active_skills": ["y"], "model": "m",
     }  # fmt: skip
     found = request_of(REQUEST | {"context": context}).context
     assert (found.scope_id, found.env, found.shell, found.depth) == ("s", {"A": "1"}, ShellKind.ZSH, 2)
-    assert (found.tags, found.active_skills, found.now) == (frozenset({"x"}), ("y",), 1.5)
+    assert (found.tags, found.active_skills, found.model, found.now) == (frozenset({"x"}), ("y",), "m", 1.5)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@
     resource    {kind: "tool" | "model" | …, id}
     arguments   {..}: the call's arguments as they will run
     context     {scope_id, run_id, parent_run_id, step_id, thread_id, call_id, now, cwd, home, workspace: [..],
-                 shell, platform, sandbox, depth, tags: [..], active_skills: [..]}
+                 shell, platform, sandbox, depth, tags: [..], active_skills: [..],
+                 model}
     effects     [{kind: "file.write", path, …}, …]: what the call would do; the README has the kinds and fields
     run         {version, labels: [..], counters: {..}}: what the run has done so far
 
@@ -25,7 +26,7 @@ MAX_INPUT = 2 * 1024 * 1024  # bytes of one input document
 
 _CONTEXT = (
     "scope_id", "run_id", "parent_run_id", "step_id", "thread_id", "call_id", "now", "cwd", "home", "workspace",
-    "platform", "sandbox", "depth", "active_skills",
+    "platform", "sandbox", "depth", "active_skills", "model",
 )  # fmt: skip
 _write = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=dict).encode
 

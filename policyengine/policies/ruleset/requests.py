@@ -91,5 +91,6 @@ _FIELDS: Mapping[str, Getter] = {
     "context.tags": lambda request: request.context.tags,
     "context.skills": lambda request: request.context.active_skills,
     "context.cwd": lambda request: request.context.cwd,
+    "context.model": lambda request: request.context.model,
 }
 REQUEST_FIELDS = frozenset(_FIELDS)
