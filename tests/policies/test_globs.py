@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policyengine.policies.ruleset.globs import glob_test, loosened, meets
+from policyengine.patterns import glob_test
+from policyengine.policies.ruleset.globs import loosened, meets
 
 TEXTS = ["".join(letters) for length in range(6) for letters in product("ab", repeat=length)]
 GLOBS = st.text("ab*?", max_size=5)

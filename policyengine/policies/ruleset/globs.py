@@ -1,14 +1,6 @@
-"""Globs without regular expressions: does a text match, may two globs name the same thing.
-
-Matching is greedy from the left between the stars, so it costs at most the text's length for each star of the pattern.
-"""
+"""What globs of paths have beside `patterns.glob_test`: brackets, and whether two may name the same thing."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import TypeAlias
-
-Test: TypeAlias = Callable[[str], bool]
 
 GLOB_CHARACTERS = frozenset("*?[")
 MAX_MEETING = 65536  # product of two globs' lengths up to which they are compared; beyond, they may meet
@@ -17,51 +9,6 @@ MAX_MEETING = 65536  # product of two globs' lengths up to which they are compar
 def is_glob(text: str) -> bool:
     """Whether a text holds glob characters."""
     return not GLOB_CHARACTERS.isdisjoint(text)
-
-
-def glob_test(pattern: str) -> Test:
-    """Compile a glob of `*` (any text) and `?` (one character) into a test for whole texts."""
-    if "?" in pattern or pattern.count("*") > 1:
-        parts = pattern.split("*")
-        return lambda text: _matches(text, parts)
-    head, star, tail = pattern.partition("*")
-    if not star:
-        return lambda text: text == pattern
-    if not head:
-        return lambda text: text.endswith(tail)
-    if not tail:
-        return lambda text: text.startswith(head)
-    least = len(head) + len(tail)
-    return lambda text: len(text) >= least and text.startswith(head) and text.endswith(tail)
-
-
-def _matches(text: str, parts: list[str]) -> bool:
-    """Whether `text` is the parts in order with any text between them."""
-    head, tail = parts[0], parts[-1]
-    if len(parts) == 1:
-        return len(text) == len(head) and _fits(text, 0, head)
-    end = len(text) - len(tail)
-    if end < len(head) or not _fits(text, 0, head) or not _fits(text, end, tail):
-        return False
-    position = len(head)
-    for part in parts[1:-1]:
-        position = _find(text, part, position, end)
-        if position < 0:
-            return False
-        position += len(part)
-    return True
-
-
-def _find(text: str, part: str, start: int, end: int) -> int:
-    if "?" not in part:
-        return text.find(part, start, end)
-    return next((at for at in range(start, end - len(part) + 1) if _fits(text, at, part)), -1)
-
-
-def _fits(text: str, at: int, part: str) -> bool:
-    if "?" not in part:
-        return text.startswith(part, at)
-    return all(want in ("?", have) for want, have in zip(part, text[at : at + len(part)], strict=True))
 
 
 def loosened(segment: str) -> str:

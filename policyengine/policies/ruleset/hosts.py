@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import chain
 
-from policyengine.policies.ruleset.globs import Test, glob_test, is_glob
+from policyengine.patterns import Test, glob_test
+from policyengine.policies.ruleset.globs import is_glob
 from policyengine.records import NamedTuple
 
 NONE: frozenset[str] = frozenset()

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from policyengine.effects import Effect, FileAttribute, FileDelete, FileRead, FileWrite
-from policyengine.policies.ruleset.globs import glob_test
+from policyengine.patterns import glob_test
 from policyengine.policies.ruleset.sight import Sight
 
 # Plain data out of a bundle: its shape was checked when it was compiled.

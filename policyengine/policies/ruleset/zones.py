@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from policyengine.policies.ruleset.globs import Test, glob_test, is_glob, loosened, meets
+from policyengine.patterns import Test, glob_test
+from policyengine.policies.ruleset.globs import is_glob, loosened, meets
 from policyengine.records import NamedTuple
 
 Names: TypeAlias = frozenset[str]
