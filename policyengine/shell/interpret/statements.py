@@ -10,9 +10,11 @@ from typing import Any
 
 from policyengine.effects import Exhaust
 from policyengine.shell.interpret.arithmetic import arithmetic
+from policyengine.shell.interpret.choices import MAX_COMBINATIONS, each, every
 from policyengine.shell.interpret.commands import simple
-from policyengine.shell.interpret.joining import before, branches, join, loop, nothing
+from policyengine.shell.interpret.joining import a_round, before, branches, in_loop, join, loop, nothing
 from policyengine.shell.interpret.latent import evaluated, named
+from policyengine.shell.interpret.lists import Ended
 from policyengine.shell.interpret.machine import MAX_PASSES, Definition, Machine, Target, Variable, common
 from policyengine.shell.interpret.notes import Step, note_stream
 from policyengine.shell.interpret.redirects import redirected
@@ -47,6 +49,7 @@ JOB = Variable((Value("$!"),))  # a job of this very shell, whatever its number 
 MAX_ITEMS = 32  # words of a `for` whose values are looked at one by one
 _ENDLESS = frozenset({":", "true"})
 _COMPARING = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})  # what stands beside them is an expression
+_MATCHING = frozenset({"=", "==", "!=", "=~", "<", ">", "-nt", "-ot", "-ef"})  # these too have two operands
 
 
 def body(machine: Machine, statements: Sequence[Statement]) -> None:
@@ -70,9 +73,12 @@ def statement(machine: Machine, node: Statement) -> None:
 
 
 def _in_redirects(machine: Machine, redirects: Sequence[Redirect], run: Callable[[], None]) -> None:
-    if redirects:
+    def inside() -> None:
         with redirected(machine, redirects, ""):
             run()
+
+    if redirects:
+        each(machine, inside)
     else:
         run()
 
@@ -81,42 +87,80 @@ def _in_redirects(machine: Machine, redirects: Sequence[Redirect], run: Callable
 def _pipeline(machine: Machine, node: Pipeline) -> None:
     """Each element is a subshell of its own; what one writes is what the next one reads."""
     outer, stdin = machine.out, machine.stdin
-    last = len(node.commands) - 1
-    machine.asynchronous += last > 0
     try:
-        for at, command in enumerate(node.commands):
-            sink = machine.out = outer if at == last else Sink()
-            if last == 0 or (at == last and machine.situation.dialect in ("zsh", "unknown")):
-                machine.feed((command,), None)  # zsh runs the last element in the shell itself
-            else:
-                machine.forked(lambda command=command: body(machine, (command,)))  # type: ignore[misc]
-            if at < last and sink is not None:
-                machine.stdin = sink.stream()
-                if machine.notes is not None:
-                    note_stream(machine, Step.PIPE, "", machine.stdin, machine.span(command.start, command.end))
+        _piped(machine, node.commands, 0)
     finally:
         machine.out, machine.stdin = outer, stdin
-        machine.asynchronous -= last > 0
+
+
+def _piped(machine: Machine, commands: Sequence[Statement], first: int) -> None:
+    """Interpret a pipeline from that element on, what it reads being there; once for each of several texts."""
+    outer, last = machine.out, len(commands) - 1
+    machine.asynchronous += last > 0
+    for at in range(first, last + 1):
+        sink = machine.out = outer if at == last else Sink()
+        if last == 0 or (at == last and machine.situation.dialect in ("zsh", "unknown")):
+            machine.feed((commands[at],), None)  # zsh runs the last element in the shell itself
+        else:
+            machine.forked(lambda command=commands[at]: body(machine, (command,)))  # type: ignore[misc]
+        if at < last and sink is not None:
+            stream = machine.stdin = sink.stream()
+            if machine.notes is not None:
+                note_stream(machine, Step.PIPE, "", stream, machine.span(commands[at].start, commands[at].end))
+            if stream.choices and machine.texts * len(stream.choices) <= MAX_COMBINATIONS:
+                _split(machine, stream, lambda at=at: _piped(machine, commands, at + 1), outer)  # type: ignore[misc]
+                break
+    machine.asynchronous -= last > 0
+
+
+def _split(machine: Machine, stream: Stream, run: Callable[[], None], outer: Sink | None) -> None:
+    """Run what reads a stream once for each text that it may be."""
+
+    def with_text(text: str) -> None:
+        machine.stdin = stream.chosen(text)
+        run()
+
+    machine.out = outer
+    machine.texts *= len(stream.choices)
+    branches(machine, [lambda text=text: with_text(text) for text in stream.choices])  # type: ignore[misc]
+    machine.texts //= len(stream.choices)
 
 
 def _and_or(machine: Machine, node: AndOr) -> None:
     """After the list, variables hold what any of its items left; `cd` is taken to succeed."""
-    body(machine, node.items[:1])
+    ended = Ended(machine.out) if machine.out is not None else None
+    _item(machine, ended, "&&", node.items[0])
     mark = len(machine.trail)
     machine.conditional += 1
     for operator, item in zip(node.operators, node.items[1:], strict=True):
-        if operator == "&&":
-            body(machine, (item,))
-        else:
-            branches(machine, [lambda item=item: body(machine, (item,)), nothing])  # type: ignore[misc]
+        _item(machine, ended, operator, item)
     machine.conditional -= 1
     if len(machine.trail) > mark:
         join(machine, [before(machine, mark), machine.changes(mark)], keep=("/cwd", "/oldpwd"))
+    if ended is not None:
+        ended.close()
+
+
+def _item(machine: Machine, ended: Ended | None, operator: str, item: Statement) -> None:
+    def run() -> None:
+        if ended is None:
+            body(machine, (item,))
+        else:
+            ended.run(operator, item, lambda: body(machine, (item,)))
+
+    if operator == "&&":
+        run()
+    else:
+        branches(machine, [run, nothing])
 
 
 def _background(machine: Machine, node: Background) -> None:
     machine.asynchronous += 1
-    machine.forked(lambda: body(machine, (node.command,)))
+    printed = machine.capture((node.command,)) if machine.out is not None else None
+    if printed is None:
+        machine.forked(lambda: body(machine, (node.command,)))
+    elif printed.text != "":  # among what others print
+        machine.emit(printed._replace(text=None, prefix="", rest=printed.template or "", choices=()))
     machine.asynchronous -= 1
     machine.put("!", JOB)
 
@@ -207,13 +251,17 @@ def _for(machine: Machine, node: For) -> None:
         values = _items(machine, node.words)
         if len(values) <= MAX_ITEMS and machine.passes + len(values) <= MAX_PASSES and not any(v.many for v in values):
             machine.passes += max(len(values) - 1, 0)
-            for value in values:
-                _pass(machine, node, value)
+            machine.scope(lambda: _passes(machine, node, values), in_loop)
         else:
             any_of_them = common(values)
             loop(machine, lambda: _pass(machine, node, any_of_them))
 
     _in_redirects(machine, node.redirects, run)
+
+
+def _passes(machine: Machine, node: For, values: Sequence[Value]) -> None:
+    for value in values:
+        a_round(machine, lambda value=value: _pass(machine, node, value))  # type: ignore[misc]
 
 
 def _pass(machine: Machine, node: For | Select, value: Value) -> None:
@@ -223,7 +271,7 @@ def _pass(machine: Machine, node: For | Select, value: Value) -> None:
 
 def _items(machine: Machine, words: tuple[Word, ...] | None) -> list[Value]:
     if words is not None:
-        return expand_all(machine, words)
+        return every(machine, lambda: expand_all(machine, words))
     return list(machine.positional) if machine.positional is not None else [UNKNOWN._replace(many=True)]
 
 
@@ -248,14 +296,30 @@ def _arithmetic_for(machine: Machine, node: ArithmeticFor) -> None:
 def _condition(machine: Machine, node: Condition) -> None:
     def run() -> None:
         values = [expand_one(machine, word) for word in node.words]
-        if not _COMPARING.isdisjoint(node.operators):
-            for value in values:
-                evaluated(machine, value)
-        elif "-v" in node.operators:
-            for value in values:
-                named(machine, value)
+        for operator, operands in _terms(node.operators, values):
+            if operator in _COMPARING:
+                for value in operands:
+                    evaluated(machine, value)
+            elif operator == "-v":
+                named(machine, operands[0])
 
     _in_redirects(machine, node.redirects, run)
+
+
+def _terms(operators: Sequence[str], operands: Sequence[Value]) -> Iterator[tuple[str, Sequence[Value]]]:
+    """The terms of a condition: the operator of each (empty where a word stands alone), and its operands.
+
+    After a fault, operands may be missing or left over; these are no term's.
+    """
+    at, operator = 0, ""
+    for symbol in (*operators, "&&"):
+        if symbol in ("&&", "||"):
+            taken = 2 if operator in _COMPARING or operator in _MATCHING else 1
+            if at < len(operands):
+                yield operator, operands[at : at + taken]
+            at, operator = at + taken, ""
+        elif symbol not in ("(", ")", "!"):
+            operator = symbol
 
 
 def _arithmetic_command(machine: Machine, node: ArithmeticCommand) -> None:
