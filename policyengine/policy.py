@@ -24,6 +24,7 @@ from policyengine.model import (
     Verdict,
     digest_of,
 )
+from policyengine.records import replace
 from policyengine.state import RunState
 
 COMBINED = "combined"  # name of the verdict that stands for all
@@ -38,6 +39,16 @@ class Policy(Protocol):
 
     def evaluate(self, request: Request, facts: Facts, state: RunState) -> Verdict:
         """Judge a request. With `request.arguments` None, the answer is a bound below the answers for all arguments."""
+
+
+class CataloguePolicy(Policy, Protocol):
+    """A policy that judges a whole catalogue faster than one name after the other."""
+
+    def bounds(self, request: Request, names: Sequence[str], state: RunState) -> list[Verdict]:
+        """Give for each name, in order, what `evaluate` says about the request with that name and no arguments.
+
+        The same verdict should be the same object wherever it is given: then it is looked at once.
+        """
 
 
 class RemotePolicy(Policy, Protocol):
@@ -74,6 +85,13 @@ def combine(verdicts: Iterable[Verdict]) -> Verdict:
         obligations=merged(obligations) if obligations else (),
         control=_strongest(controls) if controls else None,
     )
+
+
+def unrewritten(verdict: Verdict) -> Verdict:
+    """Give a verdict without a wish to rewrite arguments: where a tool is judged without any, there are none."""
+    if verdict.control is None or verdict.control.kind is not ControlKind.REWRITE:
+        return verdict
+    return replace(verdict, control=None)
 
 
 def refusal(policy: str, code: str, message: str) -> Verdict:

@@ -13,7 +13,7 @@ from policyengine.engine.closed import are_facts, checked, late, no_analysis, ra
 from policyengine.engine.rewriting import joined, rewritten
 from policyengine.errors import UsageError
 from policyengine.model import Decision, Grant, Outcome, Request, Verdict
-from policyengine.policy import Policy, RemotePolicy, combine, discharge
+from policyengine.policy import Policy, RemotePolicy, combine, discharge, unrewritten
 from policyengine.records import Record, replace
 from policyengine.state import START, RunState, after
 
@@ -87,15 +87,36 @@ class Engine(Record):
         A tool is hidden only where this is DENY, so that what is hidden can never be decided otherwise.
         """
         bare = replace(request, arguments=None)
-        verdicts = [self._answer(policy, bare, NO_FACTS, state) for policy in self.policies]
+        verdicts = [unrewritten(self.answer(policy, bare, NO_FACTS, state)) for policy in self.policies]
         return self._decision(bare, NO_FACTS, state, verdicts, ())
+
+    def answer(
+        self,
+        policy: Policy,
+        request: Request,
+        facts: Facts,
+        state: RunState,
+        remote: RemotePolicy | None = None,
+    ) -> Verdict:
+        """Ask one policy; whatever goes wrong is a refusal. `remote` is the same policy where it has a deadline."""
+        try:
+            deadline = self.deadline if remote is None else remote.deadline
+            if deadline is None or self.clock is None:
+                return checked(policy, policy.evaluate(request, facts, state))
+            start = self.clock.seconds()
+            answer = policy.evaluate(request, facts, state)
+            return checked(policy, answer) if self.clock.seconds() - start <= deadline else late(policy)
+        except self.control_flow:
+            raise
+        except Exception as error:  # a policy that fails denies
+            return raised(policy, error)
 
     def _decide_once(self, request: Request, state: RunState, grants: tuple[Grant, ...]) -> tuple[Decision, Facts]:
         facts, verdicts = self._judge(request, state)
         for policy in self.remote:
             if _is_denied(verdicts):
                 break
-            verdicts.append(self._answer(policy, request, facts, state, policy))
+            verdicts.append(self.answer(policy, request, facts, state, policy))
         return self._decision(request, facts, state, verdicts, grants), facts
 
     async def _adecide_once(
@@ -111,7 +132,7 @@ class Engine(Record):
     def _judge(self, request: Request, state: RunState) -> tuple[Facts, list[Verdict]]:
         """What the call would do, and what the policies say that need nothing else."""
         facts, verdicts = self._analyzed(request, state)
-        verdicts += [self._answer(policy, request, facts, state) for policy in self.policies]
+        verdicts += [self.answer(policy, request, facts, state) for policy in self.policies]
         return facts, verdicts
 
     def _analyzed(self, request: Request, state: RunState) -> tuple[Facts, list[Verdict]]:
@@ -123,26 +144,6 @@ class Engine(Record):
             return no_analysis("engine.analyzer-rubbish", "The analysis gave no facts.")
         fatal = [effect for effect in facts.effects if type(effect) is Opaque and effect.cause in FATAL_CAUSES]
         return facts, [unreadable(fatal)] if fatal else []
-
-    def _answer(
-        self,
-        policy: Policy,
-        request: Request,
-        facts: Facts,
-        state: RunState,
-        remote: RemotePolicy | None = None,
-    ) -> Verdict:
-        try:
-            deadline = self.deadline if remote is None else remote.deadline
-            if deadline is None or self.clock is None:
-                return checked(policy, policy.evaluate(request, facts, state))
-            start = self.clock.seconds()
-            answer = policy.evaluate(request, facts, state)
-            return checked(policy, answer) if self.clock.seconds() - start <= deadline else late(policy)
-        except self.control_flow:
-            raise
-        except Exception as error:  # a policy that fails denies
-            return raised(policy, error)
 
     async def _aanswer(self, policy: RemotePolicy, request: Request, facts: Facts, state: RunState) -> Verdict:
         try:

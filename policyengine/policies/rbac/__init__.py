@@ -3,7 +3,7 @@
 `config.rbac` loads; here are only values. One `Rbac` filters catalogues, decides calls and decides routes.
 """
 
-from policyengine.policies.rbac.asking import SOURCES, Source, picker
+from policyengine.policies.rbac.asking import SOURCES, Source, one_by_one, picker
 from policyengine.policies.rbac.catalogue import Catalogues, filtered
 from policyengine.policies.rbac.hierarchy import DEPTH, Hierarchy, Links
 from policyengine.policies.rbac.index import Builder, Choosing, Index, NotIndexable
@@ -22,5 +22,5 @@ from policyengine.policies.rbac.shape import Combining, Match, Shape, Term
 __all__ = [
     "DEPTH", "DISCOVERY", "INVOKE", "PERMISSIONS", "SOURCES", "Answers", "Builder", "Catalogues", "Choosing",
     "Combining", "Hierarchy", "Index", "Lines", "Links", "Match", "NotIndexable", "Rbac", "RoutePermissions",
-    "Shape", "Source", "Term", "filtered", "picker", "route_permissions",
+    "Shape", "Source", "Term", "filtered", "one_by_one", "picker", "route_permissions",
 ]  # fmt: skip

@@ -20,6 +20,8 @@ class Source(Enum):
     ACTION = 5
 
 
+SUBJECT = Source.SUBJECT.value
+
 # What a field of `request_definition` may be called.
 SOURCES: dict[str, Source] = {
     "sub": Source.SUBJECT, "subject": Source.SUBJECT, "user": Source.SUBJECT, "role": Source.SUBJECT,
@@ -50,3 +52,20 @@ def object_of(resource: Resource) -> str:
     if resource.kind is ResourceKind.TOOL and name.partition(":")[0] not in _KINDS:
         return name
     return f"{kind}:{name}"
+
+
+def one_by_one(
+    decide: Callable[[Sequence[str]], int], subjects: Sequence[str], asked: Sequence[Sequence[str]]
+) -> list[int]:
+    """Ask about each request under all these names: the line that denies one of them, else one that allows, else 0."""
+    return [_under_all(decide, subjects, parts[SUBJECT + 1 :]) for parts in asked]
+
+
+def _under_all(decide: Callable[[Sequence[str]], int], subjects: Sequence[str], rest: Sequence[str]) -> int:
+    answer = 0
+    for subject in subjects:
+        found = decide((subject, *rest))
+        if found < 0:
+            return found
+        answer = answer or found
+    return answer

@@ -44,6 +44,9 @@ class Answers(Protocol):
         `parts` are what `asking.Source` numbers.
         """
 
+    def decide_each(self, subjects: Sequence[str], asked: Sequence[Sequence[str]]) -> list[int]:
+        """Give for each request of one domain the line that denies one of these subjects, else one that allows one."""
+
 
 class Lines(Record):
     """Loaded policy lines, and what is known about them.
@@ -121,6 +124,33 @@ class Rbac:
         if self.exempt and resource.id in self.exempt and resource.kind is ResourceKind.TOOL:
             return ALLOWED
         return self.judge(request.principal, resource, request.action)
+
+    def bounds(self, request: Request, names: Sequence[str], state: RunState) -> list[Verdict]:
+        """Judge a catalogue: for each name what `evaluate` says."""
+        principal, kind = request.principal, request.resource.kind
+        domain = principal.attributes.get(self._domain, "")
+        if type(domain) is not str:
+            judged = [_INVALID_DOMAIN] * len(names)
+        else:
+            subjects, granted, otherwise = self._sides(principal)
+            things = [object_of(Resource(kind, name)) for name in names] if self._has_object else [""] * len(names)
+            where, action = kind._value_, request.action
+            asked = [("", domain, where, name, thing, action) for name, thing in zip(names, things, strict=True)]
+            judged = [
+                self._denial(number) if number < 0 else granted if number else otherwise
+                for number in self._lines.answers.decide_each(subjects, asked)
+            ]
+        if self.exempt and kind is ResourceKind.TOOL:
+            judged = [ALLOWED if name in self.exempt else one for name, one in zip(names, judged, strict=True)]
+        return judged
+
+    def _sides(self, principal: Principal) -> tuple[list[str], Verdict, Verdict]:
+        """Under which names a principal is asked about, and the answers where a line grants, and where none is."""
+        for at, role in enumerate(principal.roles):
+            if role not in self._roles:  # those before it may still deny
+                return list(principal.roles[:at]), _UNKNOWN_ROLE, _UNKNOWN_ROLE
+        subject = self._prefix + principal.id
+        return [*principal.roles, subject], ALLOWED, self._unlisted(principal, subject)
 
     def judge(self, principal: Principal, resource: Resource, action: str) -> Verdict:
         """Judge an action on a resource. Exemptions do not count here: catalogues and routes know none."""

@@ -1,0 +1,177 @@
+"""Which tools of a catalogue a model may see: those for which `Engine.evaluate_tool` leaves an answer below DENY.
+
+What is hidden can therefore never be decided otherwise, whatever its arguments. Nothing is kept between two catalogues:
+what is answered within one is answered once for all tools about which the policies gave the very same verdicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from policyengine.engine.closed import checked
+from policyengine.engine.engine import NO_FACTS, Engine
+from policyengine.model import Exposure, Finding, Frozen, Outcome, Request, Resource, Severity, Verdict
+from policyengine.policy import COMBINED, Policy, combine, unrewritten
+from policyengine.records import Record, replace
+from policyengine.state import START, RunState
+
+DISCOVERY = "tool_search"  # the one tool that a build with deferred tools generates
+_OPEN = Verdict(policy=COMBINED, outcome=Outcome.ALLOW)
+_NO_NAME = Finding(
+    rule="exposure.no-name",
+    code="exposure.no-name",
+    message="What is in the catalogue here is not the name of a tool.",
+    outcome=Outcome.DENY,
+    severity=Severity.HIGH,
+)
+
+
+class Catalogue(Record):
+    """The tools of a build.
+
+    Attributes:
+        names: all of them in order, a framework's own tools included.
+        deferred: those that a model only finds by `DISCOVERY` until they are promoted.
+        generated: whether the build itself made the catalogue's `DISCOVERY`, over `deferred`. Only that one is excused
+            from the policies about roles (`discovering`), and only while something deferred is left to be found.
+    """
+
+    names: tuple[str, ...]
+    deferred: frozenset[str] = frozenset()
+    generated: bool = False
+
+
+def exposed(
+    engine: Engine,
+    request: Request,
+    catalogue: Catalogue,
+    state: RunState = START,
+    *,
+    hidden_from: Outcome = Outcome.DENY,
+) -> Exposure:
+    """Bound every tool of a catalogue, and say which are visible, deferred and hidden, in the catalogue's order.
+
+    Args:
+        engine: its `policies` are asked; `remote` ones are not, and may still deny a call.
+        request: who asks, for which action, in what context. The kind of its resource is that of the whole catalogue;
+            its resource's name and its arguments do not count.
+        catalogue: the names.
+        state: the run so far; what it has promoted is no longer deferred.
+        hidden_from: the least bound that hides; with ASK, tools are hidden of which every call would at least ask.
+    """
+    names = tuple(dict.fromkeys(name for name in catalogue.names if type(name) is str and name))
+    verdicts = dict(zip(names, _bounds(engine, request, names, state), strict=True))
+    waiting = catalogue.deferred - state.promotions
+    if catalogue.generated and DISCOVERY in verdicts:
+        found = [name for name in names if name in waiting and verdicts[name].outcome < hidden_from]
+        (verdicts[DISCOVERY],) = _bounds(discovering(engine, found), request, (DISCOVERY,), state)
+    hidden = {name: verdict.findings for name, verdict in verdicts.items() if verdict.outcome >= hidden_from}
+    seen = [name for name in names if name not in hidden] if hidden else names
+    if len(names) < len(catalogue.names):
+        hidden |= {repr(name)[:80]: (_NO_NAME,) for name in catalogue.names if type(name) is not str or not name}
+    return Exposure(
+        visible=tuple(name for name in seen if name not in waiting) if waiting else tuple(seen),
+        deferred=tuple(name for name in seen if name in waiting) if waiting else (),
+        hidden=hidden,
+    )
+
+
+def discovering(engine: Engine, deferred: Collection[str]) -> Engine:
+    """Give the engine of a build that generated `DISCOVERY` over these deferred tools (`Exposure.deferred`).
+
+    Policies that have filtered the catalogue by roles are not asked again about the tool that only reveals what they
+    left; they say so by a method `generating`. Every other policy, guardrails above all, is asked as about any tool.
+    """
+    return replace(engine, policies=tuple(_generating(policy, deferred) for policy in engine.policies))
+
+
+def _generating(policy: Policy, deferred: Collection[str]) -> Policy:
+    generating: Callable[[Collection[str]], Policy] | None = getattr(policy, "generating", None)  # most have none
+    return policy if generating is None else generating(deferred)
+
+
+# -------------------------------------------------------------------------------------------------------------- bounds
+def _bounds(engine: Engine, request: Request, names: Sequence[str], state: RunState) -> list[Verdict]:
+    """What `Engine.evaluate_tool` would say about each name."""
+    if not engine.policies:
+        return [combine(())] * len(names)
+    columns = [_column(engine, policy, request, names, state) for policy in engine.policies]
+    known: dict[tuple[int, ...], Verdict] = {}
+    found = []
+    for row in zip(*columns, strict=True):
+        key = tuple(map(id, row))  # `columns` keeps the verdicts, so that no other gets the id of one
+        verdict = known.get(key)
+        if verdict is None:
+            verdict = known[key] = _joined(engine.policies, row)
+        found.append(verdict)
+    return found
+
+
+def _column(
+    engine: Engine, policy: Policy, request: Request, names: Sequence[str], state: RunState
+) -> Sequence[Verdict]:
+    """One policy's answers: all at once where it can (`policy.CataloguePolicy`), and nothing fails on the way."""
+    bounds: Callable[..., object] | None = getattr(policy, "bounds", None)  # most have none
+    if bounds is not None and engine.deadline is None:
+        try:
+            column = bounds(replace(request, arguments=None), names, state)
+        except Exception:  # it may fail about one name alone, and only that one is hidden
+            column = None
+        if type(column) is list and len(column) == len(names):
+            return column
+    return [engine.answer(policy, _about(request, name), NO_FACTS, state) for name in names]
+
+
+def _about(request: Request, name: str) -> Request:
+    return Request(
+        principal=request.principal,
+        action=request.action,
+        resource=Resource(request.resource.kind, name),
+        arguments=None,
+        context=request.context,
+    )
+
+
+def _joined(policies: Sequence[Policy], row: Sequence[Verdict]) -> Verdict:
+    verdicts = [checked(policy, verdict) for policy, verdict in zip(policies, row, strict=True)]
+    if all(verdict.outcome is Outcome.ALLOW and not verdict.findings for verdict in verdicts):
+        return _OPEN
+    return combine(map(unrewritten, verdicts))
+
+
+# -------------------------------------------------------------------------------------------------------------- events
+class ToolsFiltered(Record):
+    """What one rule hid from a model, for the audit log.
+
+    Attributes:
+        by: the rule's id.
+        excluded: what it hid, in the catalogue's order; another rule may have hidden it as well.
+        remaining: what is left, visible and deferred.
+    """
+
+    by: str
+    excluded: tuple[str, ...]
+    remaining: tuple[str, ...]
+
+    def record(self) -> Mapping[str, Frozen]:
+        """Give the event as what an audit log keeps."""
+        return {"event": "tool.filtered", "by": self.by, "excluded": self.excluded, "remaining": self.remaining}
+
+
+def filtered(exposure: Exposure) -> tuple[ToolsFiltered, ...]:
+    """Name what was hidden, and by whom: one event for each rule, in the order of their ids; none if nothing was."""
+    excluded: dict[str, list[str]] = {}
+    for name, findings in exposure.hidden.items():
+        for rule in dict.fromkeys(finding.rule for finding in _hiding(findings)):
+            excluded.setdefault(rule, []).append(name)
+    remaining = exposure.visible + exposure.deferred
+    return tuple(
+        ToolsFiltered(by=rule, excluded=tuple(names), remaining=remaining) for rule, names in sorted(excluded.items())
+    )
+
+
+def _hiding(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings that gave the answer: the strictest that are enforced."""
+    enforced = [finding for finding in findings if not finding.shadow]
+    strictest = max((finding.outcome for finding in enforced), default=Outcome.ALLOW)
+    return [finding for finding in enforced if finding.outcome is strictest]
