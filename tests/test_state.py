@@ -21,8 +21,35 @@ from policyengine.effects import (
     WrittenFile,
 )
 from policyengine.errors import RequestError
-from policyengine.model import Decision, Finding, Outcome, Severity
-from policyengine.state import START, Label, RunState, after, count, from_json, promote, remember, restrict, to_json
+from policyengine.model import (
+    ANONYMOUS,
+    Context,
+    Decision,
+    Finding,
+    Outcome,
+    Request,
+    Resource,
+    ResourceKind,
+    Severity,
+)
+from policyengine.records import replace
+from policyengine.state import (
+    NO_SKILLS,
+    START,
+    ActiveSkill,
+    Label,
+    RunState,
+    SkillState,
+    Slash,
+    after,
+    count,
+    from_json,
+    promote,
+    remember,
+    restrict,
+    to_json,
+    vouched,
+)
 from policyengine.state.run import (
     MAX_COUNTERS,
     MAX_PROMOTIONS,
@@ -34,6 +61,7 @@ from policyengine.state.run import (
     MAX_TREES,
     MAX_WRITTEN,
 )
+from policyengine.state.skills import MAX_ENTRIES, MAX_OUTER, MAX_SKILLS
 
 FETCHED = frozenset({Taint.FETCHED})
 SECRET = frozenset({Taint.SECRET})
@@ -156,6 +184,31 @@ def test_restrictions_beyond_their_bound_are_an_intersection() -> None:
     assert restrict(state, "s0", {"b"}).restrictions["s0"] == {"b"}
 
 
+def test_skills_that_the_host_names_stay_when_it_names_them_no_more() -> None:
+    call = Request(
+        principal=ANONYMOUS,
+        action="invoke",
+        resource=Resource(ResourceKind.TOOL, "t"),
+        arguments={},
+        context=Context(active_skills=("/s/a/SKILL.md",)),
+    )
+    for outcome in Outcome:
+        state = after(START, Facts(), Decision(outcome=outcome, findings=(), effects=(), request=call))
+        assert set(state.skills.loaded) == {"/s/a/SKILL.md"}
+        again = replace(call, context=Context())
+        assert after(state, Facts(), Decision(outcome=outcome, findings=(), effects=(), request=again)).skills == (
+            state.skills
+        )
+
+
+def test_skills_that_find_no_room_leave_nothing_where_there_was_no_bound() -> None:
+    full = vouched(NO_SKILLS, [f"/{number}" for number in range(MAX_SKILLS)])
+    assert (len(full.loaded), full.ceiling) == (MAX_SKILLS, None)
+    assert vouched(full, ["/0"]) == full
+    assert vouched(full, ["/more"]).ceiling == ()
+    assert vouched(replace(full, ceiling=("Read",)), ["/more"]).ceiling == ("Read",)
+
+
 def test_counters_beyond_their_bound_share_one() -> None:
     state = count(START, *(f"c{number}" for number in range(MAX_COUNTERS)), "x", "y", "c0")
     assert (state.counters["other"], state.counters["c0"]) == (2, 2)
@@ -178,7 +231,20 @@ FULL = RunState(
     reads={"/a": 2},
     promotions=frozenset({"t"}),
     restrictions={"skill": frozenset({"a", "b"})},
+    skills=SkillState(
+        agent="writer",
+        run="r1",
+        message="m",
+        reply=2,
+        slash=Slash("/s/a/SKILL.md", "0", ("Read",)),
+        loaded={"/s/b/SKILL.md": ActiveSkill("1", None, 1, complete=True, counts=True)},
+        ceiling=("Read", "Bash(git:*)"),
+        before=(),
+        outer=(SkillState(ceiling=("Read",)),),
+    ),
 )
+
+SKILLS = json.loads(to_json(START))["skills"]
 
 
 @pytest.mark.parametrize("state", [START, FULL])
@@ -212,6 +278,27 @@ def test_a_stored_state_is_the_state(state: RunState) -> None:
         {"reads": {str(number): 1 for number in range(MAX_READS + 1)}},
         {"promotions": [1]},
         {"restrictions": {"s": "a"}},
+        {"skills": None},
+        {"skills": {}},
+        *(
+            {"skills": {**SKILLS, **change}}
+            for change in (
+                {"reply": -1},
+                {"agent": None},
+                {"slash": ["/s", "0"]},
+                {"slash": ["/s", "0", "Read"]},
+                {"loaded": {"/s": ["1", None, 1, 1, True]}},
+                {"loaded": {"/s": ["1", None, 1, True]}},
+                {"loaded": {f"/{number}": ["", None, 1, True, True] for number in range(MAX_SKILLS + 1)}},
+                {"ceiling": "Read"},
+                {"ceiling": ["Read"] * (MAX_ENTRIES + 1)},
+                {"before": [None]},
+                {"outer": [{}]},
+                {"outer": [{**SKILLS, "outer": [SKILLS]}]},
+                {"outer": [SKILLS] * (MAX_OUTER + 1)},
+                {"more": 1},
+            )
+        ),
         {"more": 1},
     ],
 )

@@ -8,11 +8,17 @@ text and of every forgotten taint, a forgotten read or promotion has to be earne
 from policyengine.state.after import after, count, promote, remember, restrict
 from policyengine.state.run import START, Label, RunState
 from policyengine.state.serial import from_json, to_json
+from policyengine.state.skills import NO_SKILLS, ActiveSkill, Entries, SkillState, Slash, vouched
 
 __all__ = [
+    "NO_SKILLS",
     "START",
+    "ActiveSkill",
+    "Entries",
     "Label",
     "RunState",
+    "SkillState",
+    "Slash",
     "after",
     "count",
     "from_json",
@@ -20,4 +26,5 @@ __all__ = [
     "remember",
     "restrict",
     "to_json",
+    "vouched",
 ]

@@ -41,6 +41,7 @@ from policyengine.state.run import (
     Label,
     RunState,
 )
+from policyengine.state.skills import vouched
 
 COUNTERS: Mapping[Outcome, str] = {Outcome.ALLOW: "allowed", Outcome.ASK: "asked", Outcome.DENY: "denied"}
 
@@ -49,8 +50,10 @@ def after(state: RunState, facts: Facts, decision: Decision) -> RunState:
     """Give the run as it is once a call has been decided."""
     counters = _counted(state.counters, ("calls", COUNTERS[decision.outcome]))
     version = state.version + 1
+    said = () if decision.request is None else decision.request.context.active_skills
+    skills = vouched(state.skills, said) if said else state.skills
     if decision.outcome is Outcome.DENY:
-        return replace(state, version=version, counters=counters)
+        return replace(state, version=version, counters=counters, skills=skills)
     sure = decision.outcome is Outcome.ALLOW
     written = _written(facts)
     files = _remembered(state, written.values(), sure=sure) if written else Files.of(state)
@@ -73,6 +76,7 @@ def after(state: RunState, facts: Facts, decision: Decision) -> RunState:
         reads=_reads(state.reads, facts.effects, version),
         promotions=state.promotions,
         restrictions=state.restrictions,
+        skills=skills,
     )
 
 

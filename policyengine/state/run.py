@@ -8,6 +8,7 @@ from typing import Any
 
 from policyengine.effects import NOTHING_LEFT, Left, Taints, WrittenFile
 from policyengine.records import Record
+from policyengine.state.skills import NO_SKILLS, SkillState
 
 MAX_WRITTEN = 1024  # paths whose provenance is kept
 MAX_TEXT = 64 * 1024  # characters of one file's text
@@ -47,7 +48,8 @@ class RunState(Record):
         counters: name → how often (`calls`, `allowed`, `asked`, `denied`, and what policies count).
         reads: path → version at which this run last read it, the oldest first.
         promotions: deferred tools that were promoted.
-        restrictions: source (a skill, an operator) → the only tools that it leaves; all hold at once.
+        restrictions: source (an operator, a parent) → the only tools that it leaves; all hold at once.
+        skills: the active skills, and what they leave.
     """
 
     version: int = 0
@@ -65,6 +67,7 @@ class RunState(Record):
     reads: Mapping[str, int] = NOTHING
     promotions: frozenset[str] = frozenset()
     restrictions: Mapping[str, frozenset[str]] = NOTHING
+    skills: SkillState = NO_SKILLS
 
     def written_at(self, path: str) -> WrittenFile | None:
         """Give what is known of a file that this run wrote; once some were forgotten, any other may be one of them."""

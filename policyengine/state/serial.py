@@ -24,8 +24,9 @@ from policyengine.state.run import (
     Label,
     RunState,
 )
+from policyengine.state.skills import MAX_ENTRIES, MAX_OUTER, MAX_SKILLS, ActiveSkill, Entries, SkillState, Slash
 
-FORMAT = 2
+FORMAT = 3
 MAX_BYTES = 8 * 1024 * 1024
 T = TypeVar("T")
 
@@ -49,6 +50,7 @@ def to_json(state: RunState) -> str:
         "reads": dict(state.reads),
         "promotions": sorted(state.promotions),
         "restrictions": {source: sorted(tools) for source, tools in state.restrictions.items()},
+        "skills": _skills_value(state.skills),
     }
     return json.dumps(stored, separators=(",", ":"))
 
@@ -80,6 +82,7 @@ def from_json(text: str) -> RunState:
         reads=_map(stored["reads"], _whole, MAX_READS),
         promotions=frozenset(_list(stored["promotions"], _text, MAX_PROMOTIONS)),
         restrictions=_map(stored["restrictions"], _names, MAX_RESTRICTIONS),
+        skills=_skills(stored["skills"], outermost=True),
     )
 
 
@@ -159,3 +162,55 @@ def _file(value: Any) -> WrittenFile:
         raise _malformed("expected a path, a text and taints")
     path, text, taints = value
     return WrittenFile(_text(path), None if text is None else _text(text), _taints(taints))
+
+
+# --------------------------------------------------------------------------------------------------------------- skills
+def _skills_value(skills: SkillState) -> dict[str, Any]:
+    """The fields of a record, in their order; named tuples and tuples become lists."""
+    fields = {name: getattr(skills, name) for name in SkillState._fields}
+    return fields | {"loaded": dict(skills.loaded), "outer": [_skills_value(outer) for outer in skills.outer]}
+
+
+def _skills(value: Any, *, outermost: bool) -> SkillState:
+    stored = _object(value)
+    if set(stored) != set(SkillState._fields):
+        raise _malformed("its skills' keys are not those of skills")
+    return SkillState(
+        agent=_text(stored["agent"]),
+        run=_text(stored["run"]),
+        message=_text(stored["message"]),
+        reply=_whole(stored["reply"]),
+        slash=None if stored["slash"] is None else _slash(stored["slash"]),
+        loaded=_map(stored["loaded"], _active, MAX_SKILLS),
+        ceiling=_entries(stored["ceiling"]),
+        before=_entries(stored["before"]),
+        outer=tuple(_list(stored["outer"], _outer, MAX_OUTER if outermost else 0)),
+    )
+
+
+def _outer(value: Any) -> SkillState:
+    return _skills(value, outermost=False)  # those of outer runs are kept flat
+
+
+def _entries(value: Any) -> Entries:
+    return None if value is None else tuple(_list(value, _text, MAX_ENTRIES))
+
+
+def _slash(value: Any) -> Slash:
+    if not isinstance(value, list) or len(value) != len(Slash._fields):
+        raise _malformed("expected a path, a digest and entries")
+    path, digest, allowed = value
+    return Slash(_text(path), _text(digest), _entries(allowed))
+
+
+def _active(value: Any) -> ActiveSkill:
+    if not isinstance(value, list) or len(value) != len(ActiveSkill._fields):
+        raise _malformed("expected an active skill")
+    digest, allowed, reply, complete, counts = value
+    return ActiveSkill(_text(digest), _entries(allowed), _whole(reply), _truth(complete), _truth(counts))
+
+
+def _truth(value: Any) -> bool:
+    if type(value) is not bool:
+        raise _malformed("expected true or false")
+    return value
