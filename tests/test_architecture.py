@@ -36,7 +36,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "policies": (*FOUNDATION, "policy"),
     "policies.rbac": (*FOUNDATION, "policy", "principal"),
     "bundle": FOUNDATION,
-    "signing": FOUNDATION,
+    "signing": (*FOUNDATION, "policy"),
     "stores": FOUNDATION,
     "audit": FOUNDATION,
     "config": (
