@@ -1,0 +1,200 @@
+"""Which commands a `Bash(…)` specifier names: by the words that a program is started with, never by a line's text.
+
+`*` is any text; one that stands alone is any words, and at the end none as well (`ls *` and `ls:*` cover `ls`). Where
+something is allowed, every word has to be known and to stand where the rule has it (`covers`). What is denied or asked
+about is looked for more broadly (`catches`): a rule without a star goes for every way to go on (`npm` for `npm
+install`), options count wherever they stand, bundled or spelled out, and an unknown word may be anything.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from enum import IntEnum
+
+from policyengine.effects import Execute
+from policyengine.errors import LoadError
+from policyengine.policies.permissions.globs import fits, meets
+from policyengine.records import Record
+
+STAR = "*"
+# Where the system's own programs lie: a path into these names what the bare name does.
+SYSTEM_FOLDERS = (
+    "/bin/",
+    "/sbin/",
+    "/usr/bin/",
+    "/usr/sbin/",
+    "/usr/local/bin/",
+    "/usr/local/sbin/",
+    "/opt/homebrew/bin/",
+)
+MAX_STEPS = 20_000  # of one comparison; beyond, a deny may match and an allow does not
+Words = Sequence[str | None]
+
+
+class Match(IntEnum):
+    """How far a pattern fits, where words may be unknown."""
+
+    NO = 0
+    MAYBE = 1
+    YES = 2
+
+
+class CommandPattern(Record):
+    """A specifier as words.
+
+    Attributes:
+        words: quotes removed; `*` in them is any text.
+        open: it ends in a star of its own (`ls *`, `ls:*`), so that any words may follow.
+        exact: it has no star at all.
+    """
+
+    words: tuple[str, ...]
+    open: bool
+    exact: bool
+
+
+def command_pattern(specifier: str) -> CommandPattern:
+    """Read a specifier.
+
+    Raises:
+        LoadError: a quote is not closed, or it is empty.
+    """
+    text = specifier.strip()
+    prefix = text.endswith(":*")
+    try:
+        words = tuple(shlex.split(text[:-2] if prefix else text))
+    except ValueError as error:
+        raise LoadError(f"a command that cannot be read ({str(error).lower()})", expected="closed quotes") from error
+    opened = prefix or words[-1:] == (STAR,)
+    words = words if prefix or not opened else words[:-1]
+    if not words:
+        raise LoadError("a command without a word", expected="the name of a program")
+    return CommandPattern(words=words, open=opened, exact=not (opened or any(STAR in word for word in words)))
+
+
+# ---------------------------------------------------------------------------------------------------------------- allow
+def covers_command(pattern: CommandPattern, command: Execute) -> bool:
+    """Whether a command is one that an allow rule names: program and every word known, each in its place."""
+    if command.unknown or not command.program:
+        return False
+    given = [word for word in command.arguments if word is not None]
+    if len(given) != len(command.arguments) or not _is_program(pattern.words[0], command):
+        return False
+    return _follows(pattern, given)
+
+
+def _is_program(name: str, command: Execute) -> bool:
+    if "/" in name:
+        return bool(command.path) and fits(name, command.path)
+    plain = not command.path or command.path.rpartition("/")[0] in SYSTEM_FOLDERS
+    return plain and fits(name, command.program)
+
+
+def _follows(pattern: CommandPattern, given: Sequence[str]) -> bool:
+    """Whether arguments are those of the pattern: rows of what may have been read after each word of it."""
+    wanted = pattern.words[1:]
+    if len(wanted) * len(given) > MAX_STEPS:
+        return False
+    reached = [True] + [False] * len(given)
+    for place, word in enumerate(wanted):
+        last = place == len(wanted) - 1
+        reached = _step(word, given, reached, loose=last and word[-1:] == STAR)
+    if not wanted and pattern.words[0][-1:] == STAR:
+        return True
+    return any(reached) if pattern.open else reached[-1]
+
+
+def _step(word: str, given: Sequence[str], reached: list[bool], *, loose: bool) -> list[bool]:
+    """Where one may stand after a word of the pattern; `loose`: it ends in a star, which goes on over further words."""
+    now = [False] * (len(given) + 1)
+    for at, text in enumerate(given):
+        if (reached[at] or (word == STAR and now[at])) and fits(word, text):
+            now[at + 1] = True
+        if loose and now[at]:
+            now[at + 1] = True
+    return now
+
+
+# --------------------------------------------------------------------------------------------------------- deny and ask
+def catches_command(pattern: CommandPattern, command: Execute) -> Match:
+    """How far a command is one that a deny or ask rule is about."""
+    named = _program_caught(pattern.words[0], command)
+    if named is Match.NO:
+        return named
+    wanted = [word for word in pattern.words[1:] if word != STAR]
+    if any(word is None for word in command.arguments):
+        known = _arguments_caught(wanted, [word for word in command.arguments if word is not None])
+        return min(named, max(known, Match.MAYBE))
+    return min(named, _arguments_caught(wanted, [word or "" for word in command.arguments]))
+
+
+def _program_caught(name: str, command: Execute) -> Match:
+    if command.unknown or not command.program:
+        return Match.MAYBE
+    wanted, have = name.casefold(), command.program.casefold()
+    if "/" in name:
+        path = command.path.casefold()
+        same = fits(wanted, path) if path else wanted.rpartition("/")[2] == have
+        return Match.YES if same else Match.NO
+    return Match.YES if fits(wanted, have) else Match.NO
+
+
+def _arguments_caught(wanted: Sequence[str], given: Sequence[str]) -> Match:
+    """Whether all words that the pattern has are among the arguments, operands in order and options anywhere."""
+    options = [word for word in wanted if _is_option(word)]
+    if not all(_has_option(option, given) for option in options):
+        return Match.NO
+    operands = [word for word in wanted if not _is_option(word)]
+    places = _in_order(operands, given)
+    if places is None:
+        return Match.NO
+    return Match.YES if not places or _is_first_operand(given, places[0]) else Match.MAYBE
+
+
+def _is_option(word: str) -> bool:
+    return word[:1] == "-" and len(word) > 1
+
+
+def _in_order(operands: Sequence[str], given: Sequence[str]) -> list[int] | None:
+    places: list[int] = []
+    at = 0
+    for operand in operands:
+        at = next((place for place in range(at, len(given)) if _same_operand(operand, given[place])), -1) + 1
+        if not at:
+            return None
+        places.append(at - 1)
+    return places
+
+
+def _same_operand(wanted: str, given: str) -> bool:
+    return fits(wanted, given) or (wanted[-1:] == "/" and fits(wanted[:-1], given))
+
+
+def _is_first_operand(given: Sequence[str], place: int) -> bool:
+    """Whether all words before a place are options or may be an option's value."""
+    return all(_is_option(word) or (at > 0 and _is_option(given[at - 1])) for at, word in enumerate(given[:place]))
+
+
+def _has_option(option: str, given: Sequence[str]) -> bool:
+    """Whether an option is among the arguments, in any spelling: `-rf` as `-r -f`, `-fr` or `--recursive --force`."""
+    options = [word for word in given if _is_option(word)]
+    if any(fits(option, word) or word.startswith(f"{option}=") for word in options):
+        return True
+    if option.startswith("--"):
+        return any(_is_long(option, word) for word in options)
+    return all(any(_has_letter(letter, word) for word in options) for letter in option[1:] if letter != STAR)
+
+
+def _is_long(option: str, word: str) -> bool:
+    """An abbreviation of a long option (getopt_long(3)), or the letter that it begins with."""
+    name = word.partition("=")[0]
+    if name.startswith("--"):
+        return len(name) > 2 and meets(option, f"{name}*")
+    return len(word) > 1 and option[2].casefold() in word[1:].casefold()
+
+
+def _has_letter(letter: str, word: str) -> bool:
+    if word.startswith("--"):
+        return word[2:3].casefold() == letter.casefold()
+    return letter in word[1:]

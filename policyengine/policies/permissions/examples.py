@@ -1,0 +1,136 @@
+"""What a rule's own words would do: the measure of what it covers.
+
+`Bash(sort:*)` is read as `sort A B`, so reading is covered and `-o` is not; `Bash(sort -o:*)` covers it. Where the
+words leave open which of a program's commands runs (`Bash(git *)`), the call's own words are read without the options
+that the rule does not name.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
+
+from policyengine.effects import (
+    Cause,
+    Cloud,
+    Connect,
+    Container,
+    Database,
+    Effect,
+    Escalate,
+    EvaluateCode,
+    Execute,
+    Facts,
+    FileAttribute,
+    FileDelete,
+    FileRead,
+    FileWrite,
+    Opaque,
+    Package,
+    Persist,
+    Process,
+    System,
+    Transfer,
+    VersionControl,
+)
+from policyengine.model import Request
+from policyengine.policies.permissions.commands import STAR, CommandPattern
+from policyengine.policies.permissions.syntax import ToolPattern
+from policyengine.policy import placeless
+
+# What a text would do in the place of a request, as the analysis has it.
+Reader: TypeAlias = Callable[[Request, str], Facts]
+Key: TypeAlias = tuple[object, ...]
+
+OPERANDS = (("A",), ("A", "B"), ("1",))  # that stand for what a rule leaves open
+# Fields that tell kinds of effects apart beside their class: what is done, not to what.
+FIELDS: dict[type[Effect], tuple[str, ...]] = {
+    FileRead: ("unknown",),
+    FileWrite: ("unknown",),
+    FileDelete: ("unknown", "recursive"),
+    FileAttribute: ("unknown", "attribute"),
+    EvaluateCode: ("source",),
+    Connect: ("unknown", "listen", "shell"),
+    Transfer: ("unknown",),
+    Escalate: ("method",),
+    Persist: ("mechanism",),
+    Process: ("unknown", "action", "by"),
+    System: ("unknown", "area", "action"),
+    Package: ("action", "scope"),
+    VersionControl: ("action",),
+    Database: ("action",),
+    Cloud: ("action",),
+    Container: ("action", "privilege"),
+    Opaque: ("cause",),
+}
+# What a command's rule covers where nothing can be read: kinds that are common to commands and start no code.
+COMMON: tuple[Effect, ...] = (
+    FileRead("/"), FileWrite("/"), FileDelete("/"), FileDelete("/", recursive=True), Connect("a"), Transfer("a"),
+    EvaluateCode("", "file"), Opaque(Cause.PROGRAM), Opaque(Cause.OPTION),
+)  # fmt: skip
+
+
+def key_of(effect: Effect) -> Key:
+    """What kind of thing is done, without what it is done to."""
+    kind = type(effect)
+    return (kind, effect.where, *(getattr(effect, name) for name in FIELDS.get(kind, ())))  # names of fields: FIELDS
+
+
+_COMMON_KEYS = frozenset(map(key_of, COMMON))
+
+
+class Example:
+    """Reads rules' words in the place of one request, each once."""
+
+    def __init__(self, request: Request, read: Reader | None) -> None:
+        self._request = request
+        self._read = read
+        self._effects: dict[str, tuple[Effect, ...]] = {}
+
+    def known(self, pattern: ToolPattern) -> frozenset[Effect]:
+        """Give the effects of a rule's text as it stands."""
+        return frozenset(placeless(effect) for effect in self._of(pattern.specifier or ""))
+
+    def certain(self, pattern: ToolPattern) -> frozenset[Effect]:
+        """The same without those that are not fully known: they may be others in another place."""
+        return frozenset(effect for effect in self.known(pattern) if not _is_open(effect))
+
+    def keys(self, pattern: ToolPattern, command: Execute) -> frozenset[Key]:
+        """Give the kinds of effects that a rule covers of a command that it names."""
+        if self._read is None:
+            return _COMMON_KEYS
+        assert pattern.command is not None
+        effects = [effect for words in _sketches(pattern.command) for effect in self._of(shlex.join(words))]
+        if any(type(effect) is Opaque and effect.cause is Cause.OPTION for effect in effects):
+            effects += self._of(shlex.join(_without_options(pattern.command, command)))
+        return frozenset(key_of(effect) for effect in effects if not _is_unread(effect))
+
+    def _of(self, text: str) -> tuple[Effect, ...]:
+        if text not in self._effects:
+            self._effects[text] = self._read(self._request, text).effects if self._read is not None else ()
+        return self._effects[text]
+
+
+def _sketches(pattern: CommandPattern) -> Iterator[list[str]]:
+    """The rule's words with operands for its stars."""
+    words = [word.replace(STAR, "A") for word in pattern.words]
+    if not pattern.open:
+        yield words
+        return
+    for operands in OPERANDS:
+        yield [*words, *operands]
+
+
+def _without_options(pattern: CommandPattern, command: Execute) -> list[str]:
+    named = frozenset(pattern.words)
+    arguments: Iterable[str] = (word for word in command.arguments if word is not None)
+    return [command.program, *(word for word in arguments if word[:1] != "-" or word in named)]
+
+
+def _is_open(effect: Effect) -> bool:
+    return bool(getattr(effect, "unknown", False)) or _is_unread(effect)  # not every kind has the field
+
+
+def _is_unread(effect: Effect) -> bool:
+    return type(effect) is Opaque and effect.cause in (Cause.VALUE, Cause.CODE)
