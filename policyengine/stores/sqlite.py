@@ -1,8 +1,8 @@
 """Stores in one SQLite file, for all processes of a machine (SQLite's write-ahead log needs a local file system).
 
-Every wait is bounded. A file that is locked for longer, damaged, replaced, of another shape, or that others may write is
-a `StoreError`: nothing is spent or saved then. Entries of approvals that ended are pruned. A used approval survives a
-loss of power (`synchronous=FULL`); run states survive the end of every process, but a loss of power, which ends the
+Every wait is bounded. A file that is locked for longer, damaged, replaced, of another shape, or that others may write,
+is a `StoreError`: nothing is spent or saved then. Entries of approvals that ended are pruned. A used approval survives
+a loss of power (`synchronous=FULL`); run states survive the end of every process, but a loss of power, which ends the
 runs too, may take their last calls back (`synchronous=NORMAL`).
 """
 
