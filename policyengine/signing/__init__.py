@@ -8,12 +8,17 @@ Pure: keys, times and random names come in as values (`config.keys` reads keys).
 A token can only narrow: what is enforced is always what the live policies say *and* what was signed.
 """
 
+from policyengine.signing.approvals import ask_of, asks_of, grants_of, open_asks
 from policyengine.signing.caveats import Caveat
 from policyengine.signing.claims import Ask, Claims, Purpose, SkillHash
 from policyengine.signing.keys import Key, Keyring, KeyState
+from policyengine.signing.narrowing import decided, exposed
+from policyengine.signing.redaction import REDACTION_KEYS, TOKEN_KEYS, redacted
 from policyengine.signing.tokens import Expected, attenuate, sign, verify
 
 __all__ = [
+    "REDACTION_KEYS",
+    "TOKEN_KEYS",
     "Ask",
     "Caveat",
     "Claims",
@@ -23,7 +28,14 @@ __all__ = [
     "Keyring",
     "Purpose",
     "SkillHash",
+    "ask_of",
+    "asks_of",
     "attenuate",
+    "decided",
+    "exposed",
+    "grants_of",
+    "open_asks",
+    "redacted",
     "sign",
     "verify",
 ]

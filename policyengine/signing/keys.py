@@ -65,6 +65,7 @@ class Key(_Unpicklable):
         if not _KID.fullmatch(kid):
             raise TokenError("key.name", "a key's name has 1 to 64 letters, digits, `-` and `_`")
         if len(secret) < LEAST_BYTES:
+            del secret  # of an error's frames, which crash reporters show
             raise TokenError("key.short", f"the secret of key `{kid}` needs at least {LEAST_BYTES} random bytes")
         self.kid = kid
         self.state = KeyState(state)
