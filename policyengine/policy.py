@@ -51,6 +51,13 @@ class CataloguePolicy(Policy, Protocol):
         """
 
 
+class Grantor(Protocol):
+    """Who has standing answers for some asks, and names those that they are for."""
+
+    def grants(self, request: Request, facts: Facts, verdict: Verdict) -> Sequence[Grant]:
+        """Give grants for asks of a verdict; each names the rules and the effects that it answers."""
+
+
 class RemotePolicy(Policy, Protocol):
     """A policy that asks somebody else; `deadline` is in seconds, and an answer after it is refused."""
 

@@ -21,7 +21,7 @@ from policyengine.engine import Engine
 from policyengine.errors import LoadError
 from policyengine.model import Outcome, Request, Tier
 from policyengine.policies.ruleset import Profile, RuleSet, Zones
-from policyengine.policy import Policy, RemotePolicy
+from policyengine.policy import Grantor, Policy, RemotePolicy
 from policyengine.records import Record
 from policyengine.shell.programs import Programs
 from policyengine.state import RunState
@@ -58,12 +58,15 @@ class Ready(Record):
         """Say what a call would do, by these descriptions."""
         return analyze(request, state, self)
 
-    def engine(self, *policies: Policy, remote: Sequence[RemotePolicy] = ()) -> Engine:
-        """Build an engine of these rules and of further policies."""
+    def engine(
+        self, *policies: Policy, remote: Sequence[RemotePolicy] = (), grantors: Sequence[Grantor] = ()
+    ) -> Engine:
+        """Build an engine of these rules, of further policies and of those who have standing answers."""
         return Engine(
             analyze=self.analyze,
             policies=(self.rules, *policies),
             remote=tuple(remote),
+            grantors=tuple(grantors),
             policy_digest=self.digest,
             clock=SystemClock(),
         )

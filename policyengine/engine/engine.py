@@ -13,7 +13,7 @@ from policyengine.engine.closed import are_facts, checked, late, no_analysis, ra
 from policyengine.engine.rewriting import joined, rewritten
 from policyengine.errors import UsageError
 from policyengine.model import Decision, Grant, Outcome, Request, Verdict
-from policyengine.policy import Policy, RemotePolicy, combine, discharge, unrewritten
+from policyengine.policy import Grantor, Policy, RemotePolicy, combine, discharge, unrewritten
 from policyengine.records import Record, replace
 from policyengine.state import START, RunState, after
 
@@ -42,6 +42,7 @@ class Engine(Record):
         policy_digest: names the rules in every decision.
         clock: needed where an answer may be late.
         deadline: seconds that each of `policies` may take; None for no limit. Remote policies state their own.
+        grantors: asked for standing answers where the answer is ASK; one that fails has none.
         control_flow: exceptions by which the host's runtime interrupts a run; they are no failures, and pass through.
     """
 
@@ -52,6 +53,7 @@ class Engine(Record):
     clock: Clock | None = None
     deadline: float | None = None
     control_flow: tuple[type[Exception], ...] = ()
+    grantors: tuple[Grantor, ...] = ()
 
     def __post_init__(self) -> None:
         if self.clock is None and (self.remote or self.deadline is not None):
@@ -167,7 +169,7 @@ class Engine(Record):
         grants: tuple[Grant, ...],
     ) -> Decision:
         verdict = combine(verdicts)
-        used = discharge(verdict, grants, request.context.now)
+        used = discharge(verdict, (*grants, *self._granted(request, facts, verdict)), request.context.now)
         return Decision(
             outcome=Outcome.ALLOW if used else verdict.outcome,
             findings=verdict.findings,
@@ -179,6 +181,20 @@ class Engine(Record):
             policy_digest=self.policy_digest,
             state_version=state.version,
         )
+
+    def _granted(self, request: Request, facts: Facts, verdict: Verdict) -> list[Grant]:
+        """Standing answers to a call's asks; a bound over all calls has none."""
+        found: list[Grant] = []
+        if verdict.outcome is not Outcome.ASK or request.arguments is None:
+            return found
+        for grantor in self.grantors:
+            try:
+                found += [grant for grant in grantor.grants(request, facts, verdict) if type(grant) is Grant]
+            except self.control_flow:
+                raise
+            except Exception:  # whose answers cannot be told has none: the ask stays
+                continue
+        return found
 
 
 def _is_denied(verdicts: Iterable[Verdict]) -> bool:

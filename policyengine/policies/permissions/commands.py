@@ -20,14 +20,8 @@ from policyengine.records import Record
 STAR = "*"
 # Where the system's own programs lie: a path into these names what the bare name does.
 SYSTEM_FOLDERS = (
-    "/bin/",
-    "/sbin/",
-    "/usr/bin/",
-    "/usr/sbin/",
-    "/usr/local/bin/",
-    "/usr/local/sbin/",
-    "/opt/homebrew/bin/",
-)
+    "/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin",
+)  # fmt: skip
 MAX_STEPS = 20_000  # of one comparison; beyond, a deny may match and an allow does not
 Words = Sequence[str | None]
 
