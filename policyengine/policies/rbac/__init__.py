@@ -4,9 +4,10 @@
 """
 
 from policyengine.policies.rbac.asking import SOURCES, Source, one_by_one, picker
+from policyengine.policies.rbac.building import Builder, NotIndexable
 from policyengine.policies.rbac.catalogue import Catalogues, filtered
 from policyengine.policies.rbac.hierarchy import DEPTH, Hierarchy, Links
-from policyengine.policies.rbac.index import Builder, Choosing, Index, NotIndexable
+from policyengine.policies.rbac.index import Choosing, Index
 from policyengine.policies.rbac.rbac import (
     DISCOVERY,
     INVOKE,
