@@ -1,0 +1,97 @@
+"""What stands behind a gate."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from policyengine.audit import Detail
+from policyengine.engine import Engine
+from policyengine.gate.memory import Memory
+from policyengine.gate.messages import Messages
+from policyengine.gate.terms import Capabilities
+from policyengine.model import Frozen, Grant, Outcome
+from policyengine.policies.guardrails.content import Content
+from policyengine.policies.guardrails.content.kinds import Described
+from policyengine.records import NamedTuple, Record
+from policyengine.signing import Keyring
+from policyengine.stores import Approvals, RunStates
+
+
+class Log(Protocol):
+    """Where every answer is recorded before it is given."""
+
+    def append(self, record: Mapping[str, Frozen]) -> object:
+        """Keep a record.
+
+        Raises:
+            AuditError: it could not be kept.
+        """
+
+
+class Lifetimes(Record):
+    """How long tokens are good for, in seconds."""
+
+    decision: float = 300  # from the answer to the call
+    question: float = 86_400  # from the question to the answer
+    approval: float = 3_600  # from the answer to the call
+    always: float = 86_400  # a standing answer within its scope
+    exposure: float = 86_400  # one step; it only narrows
+    delegation: float = 86_400  # a sub-agent's run
+
+
+def _describe_nothing(name: str) -> Described | None:
+    del name
+    return None
+
+
+def _fresh() -> str:
+    return secrets.token_hex(16)
+
+
+class Parts(Record):
+    """An engine and everything that a gate holds beside it.
+
+    Attributes:
+        engine: the policies.
+        keyring: keys that sign and verify.
+        approvals: used-up tokens.
+        states: of runs.
+        log: the audit log.
+        content: content guardrails for messages, results and what the model says; None for none.
+        describe: finds a tool's description, which says where its results come from; None is from anywhere.
+        capabilities: what the host can enforce.
+        grants: standing answers, of the operator or the person.
+        detail: what of a call the log keeps.
+        hidden_from: the least answer to a tool as such that hides it: DENY, or ASK where every call of it would ask.
+        lifetimes: of tokens.
+        waits: whether stores and log may take so long that an event loop should not wait for them.
+        now: seconds since the epoch.
+        fresh: a name that nobody can guess and nothing else has.
+    """
+
+    engine: Engine
+    keyring: Keyring
+    approvals: Approvals
+    states: RunStates
+    log: Log
+    content: Content | None = None
+    describe: Callable[[str], Described | None] = _describe_nothing
+    capabilities: Capabilities = Capabilities()
+    grants: tuple[Grant, ...] = ()
+    detail: Detail = Detail.REDACTED
+    hidden_from: Outcome = Outcome.DENY
+    lifetimes: Lifetimes = Lifetimes()
+    waits: bool = True
+    now: Callable[[], float] = time.time
+    fresh: Callable[[], str] = _fresh
+
+
+class Held(NamedTuple):
+    """A gate's parts, and what it remembers."""
+
+    parts: Parts
+    memory: Memory
+    messages: Messages

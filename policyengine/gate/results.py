@@ -1,0 +1,149 @@
+"""What a tool gave, as the model may see it: cleaned first and cut afterwards, so that nothing is cut in half."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import TypeVar
+
+from policyengine.errors import PolicyEngineError
+from policyengine.gate.denials import failed
+from policyengine.gate.parts import Parts
+from policyengine.gate.recording import recorded, result_entry
+from policyengine.gate.states import labelled
+from policyengine.gate.steps import Steps
+from policyengine.gate.terms import Result, SignedDecision
+from policyengine.model import Finding, Frozen, Obligation, ObligationKind, Outcome, Verdict, freeze
+from policyengine.policies.guardrails.content import Source, source_of_result
+from policyengine.policy import combine, merged
+from policyengine.state import Label
+
+T = TypeVar("T")
+WITHHELD = "[withheld: this result may not be shown]"
+_ALLOWED = Verdict(policy="content", outcome=Outcome.ALLOW)
+_CLEANING = frozenset({ObligationKind.REDACT, ObligationKind.NEUTRALISE})
+
+
+def after_tool(parts: Parts, result: Result, signed: SignedDecision) -> Steps[Result]:
+    """Record how a call ended, and give its result (`Gate.after_tool`)."""
+    labels: frozenset[Label] = frozenset()
+    try:
+        source = source_of_result(parts.describe(signed.call.name))
+        verdict = _looked_at(parts, result, source)
+        labels = _labels(verdict, source)
+        given = _given(parts, result, verdict, signed.obligations)
+    except Exception as error:  # what cannot be looked at is not shown
+        given = _withheld(result, failed("gate.failed", "The result cannot be looked at", error))
+    problem = None
+    if labels:
+        problem = yield from labelled(parts, signed.run.context.scope_id, labels)
+    unrecorded = yield from recorded(parts, lambda: result_entry(given, signed, _size(given.content)))
+    problem = unrecorded or problem
+    return given if problem is None else _withheld(given, problem)
+
+
+def _looked_at(parts: Parts, result: Result, source: Source) -> Verdict:
+    if parts.content is None:
+        return _ALLOWED
+    texts = (freeze(result.content), freeze(result.raw), result.error)
+    return combine([parts.content.look_at(texts, source)])
+
+
+def _labels(verdict: Verdict, source: Source) -> frozenset[Label]:
+    labels = frozenset(Label(label) for one in verdict.findings for label in one.labels)
+    return labels | {Label.UNTRUSTED} if source is Source.REMOTE else labels
+
+
+def _given(parts: Parts, result: Result, verdict: Verdict, decided: Iterable[Obligation]) -> Result:
+    if verdict.outcome is not Outcome.ALLOW:
+        return _withheld(result, *verdict.findings)
+    obligations = merged((*decided, *verdict.obligations))
+    content, raw, error = (
+        _cleaned(parts, obligations, freeze(one)) for one in (result.content, result.raw, result.error)
+    )
+    limit = next((one.limit for one in obligations if one.kind is ObligationKind.TRUNCATE), None)
+    cut = False
+    if limit is not None:
+        (content, cut_content), (raw, cut_raw) = bounded(content, limit), bounded(raw, limit)
+        cut = cut_content or cut_raw
+    note = f"tool result exceeded {limit} bytes; truncated" if cut else ""
+    return Result(
+        content=content,
+        raw=raw,
+        error="; ".join(part for part in (str(error), note) if part),
+        truncated=cut,
+        findings=verdict.findings,
+    )
+
+
+def _cleaned(parts: Parts, obligations: Iterable[Obligation], value: Frozen) -> Frozen:
+    cleaning = [one for one in obligations if one.kind in _CLEANING]
+    if not cleaning:
+        return value
+    if parts.content is None:
+        raise PolicyEngineError("no detectors")
+    return parts.content.apply_to(cleaning, value)
+
+
+def _withheld(result: Result, *reasons: Finding) -> Result:
+    codes = ", ".join(dict.fromkeys(one.code for one in reasons if one.outcome is not Outcome.ALLOW))
+    return Result(content=WITHHELD, error=f"withheld ({codes})", withheld=True, findings=reasons)
+
+
+def _size(value: object) -> int | None:
+    return len(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else None
+
+
+# ---------------------------------------------------------------------------------------------------------- truncation
+def bounded(value: Frozen, limit: int) -> tuple[Frozen, bool]:
+    """Cut a value so that all its texts, keys and numbers together have at most `limit` bytes of UTF-8.
+
+    A text is cut at the boundary of a character; of lists and objects the end is left out. Gives whether it was cut.
+    """
+    budget = _Budget(limit)
+    kept = budget.cut(value)
+    return kept, budget.is_over
+
+
+class _Budget:
+    """Bytes that are left."""
+
+    __slots__ = ("is_over", "left")
+
+    def __init__(self, limit: int) -> None:
+        self.left = limit
+        self.is_over = False
+
+    def cut(self, value: Frozen) -> Frozen:
+        """Give what of a value still fits."""
+        if isinstance(value, str):
+            return self._text(value)
+        if isinstance(value, tuple):
+            return tuple(self.cut(item) for item in self._while_left(value))
+        if isinstance(value, Mapping):
+            return MappingProxyType({self._text(key): self.cut(value[key]) for key in self._while_left(value)})
+        if value is not None and not isinstance(value, bool):
+            return value if self._takes(len(str(value))) else None
+        return value
+
+    def _while_left(self, items: Iterable[T]) -> Iterator[T]:
+        for item in items:
+            if self.left <= 0:
+                self.is_over = True
+                return
+            yield item
+
+    def _text(self, text: str) -> str:
+        data = text.encode("utf-8", "surrogatepass")
+        if self._takes(len(data)):
+            return text
+        kept = data[: self.left].decode("utf-8", "ignore")
+        self.left = 0
+        return kept
+
+    def _takes(self, size: int) -> bool:
+        if size > self.left:
+            self.is_over = True
+            return False
+        self.left -= size
+        return True

@@ -1,0 +1,101 @@
+"""Work that waits, written once: a generator asks for what takes time, and one of two drivers does it.
+
+What a step raises is raised inside the generator. Cancellation and the host's own control flow pass through it, so that
+whatever was not released by then never is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+from typing import Any, TypeAlias, TypeVar
+
+from policyengine.engine import Engine
+from policyengine.model import Grant, Request
+from policyengine.records import NamedTuple
+from policyengine.state import RunState
+
+T = TypeVar("T")
+
+
+class Decide(NamedTuple):
+    """Ask the engine; gives the decision and the run's state after it."""
+
+    engine: Engine
+    request: Request
+    state: RunState
+    grants: tuple[Grant, ...] = ()
+
+
+class Do(NamedTuple):
+    """Read or write a store or the log; gives what `act` gives. `waits` where an event loop should not wait for it."""
+
+    act: Callable[[], Any]
+    waits: bool = True
+
+
+class Pause(NamedTuple):
+    """Let somebody else go first."""
+
+    seconds: float
+
+
+Step: TypeAlias = Decide | Do | Pause
+Steps: TypeAlias = Generator[Step, Any, T]
+
+
+def done(steps: Steps[T]) -> T:
+    """Do the work in this thread."""
+    try:
+        step = next(steps)
+        while True:
+            try:
+                given = _do(step)
+            except BaseException as error:  # also cancellation: it is the generator's to clean up
+                step = steps.throw(error)
+            else:
+                step = steps.send(given)
+    except StopIteration as end:
+        value: T = end.value
+        return value
+
+
+def _do(step: Step) -> Any:
+    match step:
+        case Decide():
+            return step.engine.decide(step.request, step.state, step.grants)
+        case Do():
+            return step.act()
+        case Pause():
+            time.sleep(step.seconds)
+            return None
+
+
+async def adone(steps: Steps[T]) -> T:
+    """Do the work without blocking the event loop."""
+    try:
+        step = next(steps)
+        while True:
+            try:
+                given = await _ado(step)
+            except BaseException as error:  # also cancellation: it is the generator's to clean up
+                step = steps.throw(error)
+            else:
+                step = steps.send(given)
+    except StopIteration as end:
+        value: T = end.value
+        return value
+
+
+async def _ado(step: Step) -> Any:
+    import asyncio  # noqa: PLC0415  30 ms that only asynchronous hosts have already paid
+
+    match step:
+        case Decide():
+            return await step.engine.adecide(step.request, step.state, step.grants)
+        case Do(waits=True):
+            return await asyncio.to_thread(step.act)
+        case Do():
+            return step.act()
+        case Pause():
+            return await asyncio.sleep(step.seconds)
