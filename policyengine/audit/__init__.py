@@ -21,7 +21,9 @@ from policyengine.audit.records import (
     refused_token_record,
     result_record,
 )
+from policyengine.audit.report import Problem, Report, Standing
 from policyengine.audit.segment import Durability, Receipt
+from policyengine.audit.verify import Entry, entries, verify
 
 __all__ = [
     "Answer",
@@ -30,10 +32,16 @@ __all__ = [
     "CallStatus",
     "Detail",
     "Durability",
+    "Entry",
+    "Problem",
     "Receipt",
+    "Report",
+    "Standing",
     "approval_record",
     "decision_record",
+    "entries",
     "exposure_record",
     "refused_token_record",
     "result_record",
+    "verify",
 ]

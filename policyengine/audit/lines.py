@@ -125,32 +125,31 @@ def head_slot(segment: str, count: int, last: str, macs: Macs) -> bytes:
 
 def head_of(data: bytes, macs: Macs) -> Head | Fault:
     """Read the two slots of a head: the newer that holds counts."""
-    slots = [_slot_of(data[start : start + SLOT], macs) for start in (0, SLOT)]
+    slots = [_slot_of(data[SLOT * index : SLOT * (index + 1)], index, macs) for index in (0, 1)]
     heads = [slot for slot in slots if isinstance(slot, Head)]
-    faults = [slot for slot in slots if isinstance(slot, Fault)]
-    unknown = next((fault for fault in faults if fault.code == "audit.key-unknown"), None)
-    if unknown is not None:
-        return unknown
+    unknown = [slot for slot in slots if isinstance(slot, Fault) and slot.code == "audit.key-unknown"]
+    if unknown:
+        return unknown[0]
     if len(data) > 2 * SLOT or not heads:
         return Fault("audit.head-altered", "a head that does not hold")
     newest = max(heads, key=lambda head: head.total)
-    return newest._replace(torn=bool(faults))
+    # The first slot is written when a segment is begun, the second with its first record.
+    is_whole = len(heads) == 2 or (newest.total == 0 and not data[SLOT:])
+    return newest._replace(torn=not is_whole)
 
 
-def _slot_of(data: bytes, macs: Macs) -> Head | Fault | None:
-    """Read a slot; None for one that was never written."""
-    if not data.strip(b"\0"):
-        return None
+def _slot_of(data: bytes, index: int, macs: Macs) -> Head | Fault:
     match = _HEAD.fullmatch(data)
     if match is None:
         return Fault("audit.head-altered", "a head that is not what any writer writes")
-    segment, count, last, kid, mac = match.groups()
+    segment, total, last, kid, mac = match.groups()
     key = kid.decode()
     if not macs.knows(key):
         return Fault("audit.key-unknown", f"a head under the key `{key}`, which was not given")
-    if not macs.holds(Use.HEAD, key, data[: match.start(5) - len(b',"mac":"')], mac.decode()):
-        return Fault("audit.head-altered", "a head whose MAC does not hold")
-    return Head(segment.decode(), int(count), last.decode())
+    said = data[: match.start(5) - len(b',"mac":"')]
+    if not macs.holds(Use.HEAD, key, said, mac.decode()) or int(total) % 2 != index:
+        return Fault("audit.head-altered", "a head that does not hold")
+    return Head(segment.decode(), int(total), last.decode())
 
 
 class Anchor(NamedTuple):
