@@ -184,17 +184,17 @@ class Engine(Record):
 
     def _granted(self, request: Request, facts: Facts, verdict: Verdict) -> list[Grant]:
         """Standing answers to a call's asks; a bound over all calls has none."""
-        found: list[Grant] = []
         if verdict.outcome is not Outcome.ASK or request.arguments is None:
-            return found
-        for grantor in self.grantors:
-            try:
-                found += [grant for grant in grantor.grants(request, facts, verdict) if type(grant) is Grant]
-            except self.control_flow:
-                raise
-            except Exception:  # whose answers cannot be told has none: the ask stays
-                continue
-        return found
+            return []
+        return [grant for grantor in self.grantors for grant in self._offered(grantor, request, facts, verdict)]
+
+    def _offered(self, grantor: Grantor, request: Request, facts: Facts, verdict: Verdict) -> list[Grant]:
+        try:
+            return [grant for grant in grantor.grants(request, facts, verdict) if type(grant) is Grant]
+        except self.control_flow:
+            raise
+        except Exception:  # whose answers cannot be told has none: the ask stays
+            return []
 
 
 def _is_denied(verdicts: Iterable[Verdict]) -> bool:
