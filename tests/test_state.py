@@ -245,6 +245,22 @@ FULL = RunState(
 )
 
 SKILLS = json.loads(to_json(START))["skills"]
+BROKEN: list[dict[str, Any]] = [
+    {"reply": -1},
+    {"agent": None},
+    {"slash": ["/s", "0"]},
+    {"slash": ["/s", "0", "Read"]},
+    {"loaded": {"/s": ["1", None, 1, 1, True, True]}},
+    {"loaded": {"/s": ["1", None, 1, True, True]}},
+    {"loaded": {f"/{number}": ["", None, 1, True, True, False] for number in range(MAX_SKILLS + 1)}},
+    {"ceiling": "Read"},
+    {"ceiling": ["Read"] * (MAX_ENTRIES + 1)},
+    {"before": [None]},
+    {"outer": [{}]},
+    {"outer": [{**SKILLS, "outer": [SKILLS]}]},
+    {"outer": [SKILLS] * (MAX_OUTER + 1)},
+    {"more": 1},
+]
 
 
 @pytest.mark.parametrize("state", [START, FULL])
@@ -280,25 +296,7 @@ def test_a_stored_state_is_the_state(state: RunState) -> None:
         {"restrictions": {"s": "a"}},
         {"skills": None},
         {"skills": {}},
-        *(
-            {"skills": {**SKILLS, **change}}
-            for change in (
-                {"reply": -1},
-                {"agent": None},
-                {"slash": ["/s", "0"]},
-                {"slash": ["/s", "0", "Read"]},
-                {"loaded": {"/s": ["1", None, 1, 1, True]}},
-                {"loaded": {"/s": ["1", None, 1, True]}},
-                {"loaded": {f"/{number}": ["", None, 1, True, True] for number in range(MAX_SKILLS + 1)}},
-                {"ceiling": "Read"},
-                {"ceiling": ["Read"] * (MAX_ENTRIES + 1)},
-                {"before": [None]},
-                {"outer": [{}]},
-                {"outer": [{**SKILLS, "outer": [SKILLS]}]},
-                {"outer": [SKILLS] * (MAX_OUTER + 1)},
-                {"more": 1},
-            )
-        ),
+        *({"skills": {**SKILLS, **part}} for part in BROKEN),
         {"more": 1},
     ],
 )

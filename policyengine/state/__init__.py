@@ -8,7 +8,7 @@ text and of every forgotten taint, a forgotten read or promotion has to be earne
 from policyengine.state.after import after, count, promote, remember, restrict
 from policyengine.state.run import START, Label, RunState
 from policyengine.state.serial import from_json, to_json
-from policyengine.state.skills import NO_SKILLS, ActiveSkill, Entries, SkillState, Slash, vouched
+from policyengine.state.skills import NO_SKILLS, ActiveSkill, Entries, SkillState, Slash, suspected, vouched
 
 __all__ = [
     "NO_SKILLS",
@@ -25,6 +25,7 @@ __all__ = [
     "promote",
     "remember",
     "restrict",
+    "suspected",
     "to_json",
     "vouched",
 ]

@@ -206,8 +206,8 @@ def _slash(value: Any) -> Slash:
 def _active(value: Any) -> ActiveSkill:
     if not isinstance(value, list) or len(value) != len(ActiveSkill._fields):
         raise _malformed("expected an active skill")
-    digest, allowed, reply, complete, counts = value
-    return ActiveSkill(_text(digest), _entries(allowed), _whole(reply), _truth(complete), _truth(counts))
+    digest, allowed, reply, *flags = value
+    return ActiveSkill(_text(digest), _entries(allowed), _whole(reply), *map(_truth, flags))
 
 
 def _truth(value: Any) -> bool:

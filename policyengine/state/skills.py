@@ -23,9 +23,9 @@ Entries: TypeAlias = "tuple[str, ...] | None"
 class ActiveSkill(NamedTuple):
     """A skill that the run has begun to load.
 
-    `allowed` is what it may add to the run at most, as it was declared when it was loaded. `complete`: a load has
-    ended well and is to be reckoned with from the next reply on. `counts`: it has been, or the skill was the first to
-    restrict the run. `digest` is that of its file, empty where only the host's word says that it is active.
+    `digest` is that of its file; empty where only the host's word says that it is active. `allowed` is what it leaves
+    at most, as it was declared when it was loaded. `complete`: a load has ended well, and counts from the next reply
+    on; `counts`: one has been counted. `first`: it was the one that restricted a run that nothing restricted.
     """
 
     digest: str
@@ -33,6 +33,7 @@ class ActiveSkill(NamedTuple):
     reply: int
     complete: bool = False
     counts: bool = False
+    first: bool = False
 
 
 class Slash(NamedTuple):
@@ -47,7 +48,7 @@ class SkillState(Record):
     """The skills of a run.
 
     Attributes:
-        agent: who acts, for the allowlists of agents.
+        agent: who acts, for the allowlists of agents; kept for the runs of sub-agents.
         run: the run in which the newest message of the user was heard.
         message: digest of that message.
         reply: number of model calls that have begun.
@@ -68,6 +69,11 @@ class SkillState(Record):
     before: Entries = None
     outer: tuple[SkillState, ...] = ()
 
+    @property
+    def is_passive(self) -> bool:
+        """Whether no skill has ever been active, here or in a run around this one."""
+        return not (self.loaded or self.outer) and self.slash is None and self.ceiling is None
+
 
 NO_SKILLS = SkillState()
 
@@ -77,10 +83,19 @@ def vouched(skills: SkillState, paths: Iterable[str]) -> SkillState:
 
     One that finds no room any more leaves the run what it had, and nothing if that was everything.
     """
+    return _remembered(skills, paths, complete=True)
+
+
+def suspected(skills: SkillState, paths: Iterable[str]) -> SkillState:
+    """Remember files that may be skills, though nobody can say so now: they restrict, and never add anything."""
+    return _remembered(skills, paths, complete=False)
+
+
+def _remembered(skills: SkillState, paths: Iterable[str], *, complete: bool) -> SkillState:
     new = [path for path in dict.fromkeys(paths) if path not in skills.loaded]
     if not new:
         return skills
     kept = new[: MAX_SKILLS - len(skills.loaded)]
-    loaded = {**skills.loaded, **{path: ActiveSkill("", None, skills.reply, complete=True) for path in kept}}
+    loaded = {**skills.loaded, **{path: ActiveSkill("", None, skills.reply, complete) for path in kept}}
     ceiling = () if skills.ceiling is None and len(kept) < len(new) else skills.ceiling
     return replace(skills, loaded=loaded, ceiling=ceiling)
