@@ -566,7 +566,7 @@ class Parser(Conditions):
             return new(SimpleCommand, ((), (first,), (), first.start, first.end))
         words = [first]
         while assignment_start(self.text, self.pos):
-            item = yield from self.assignment()
+            item = yield from self.assignment(may_be_array=True)
             words.append(item if isinstance(item, Word) else assigning_word(item))
             self.skip_blanks()
         return (yield from self.whole(self.simple(*words)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from policyengine.shell.heredocs import Heredocs
@@ -100,7 +100,9 @@ class SimpleCommands(Heredocs):
                 found = yield from self.more_parts(WORD, parts, True)
                 words.append(new(Word, (found, opening + self.base, self.pos + self.base)))
             elif assignment_start(self.text, self.pos):
-                item: Assignment | Word = yield from self.assignment()
+                item: Assignment | Word = yield from self.assignment(
+                    may_be_array=_may_be_array([*assignments[:1], *words[:1]], redirects)
+                )
                 if isinstance(item, Word):
                     words.append(item)
                 elif words and plain_text(words[0]) in _TAKING_ARRAYS:
@@ -258,7 +260,7 @@ class SimpleCommands(Heredocs):
             return process(text, pos) is not None and self.dialect.process_substitution
         return text[pos] not in WORD_ENDS
 
-    def assignment(self) -> Steps[Assignment | Word]:
+    def assignment(self, may_be_array: bool) -> Steps[Assignment | Word]:
         """assignment: name ['[' subscript ']'] ('=' | '+=') (word? | '(' element* ')'); without `=` it is a word."""
         start, base = self.pos, self.base
         found = assignment_start(self.text, start)
@@ -271,7 +273,7 @@ class SimpleCommands(Heredocs):
             if not operator:
                 return (yield from self.bracketed_word(name + "[", start, subscript))
         elements, value = None, None
-        if self.text[self.pos] == "(" and self.dialect.arrays:
+        if self.text[self.pos] == "(" and self.dialect.arrays and may_be_array:
             elements = yield from self.elements()
         if self.at_word():
             value = yield from self.word()
@@ -369,6 +371,11 @@ def _is_descriptor(written: str) -> bool:
     """Whether bash takes this number before an operator for a descriptor: it must fit into a C int. Names do."""
     digits = written.lstrip("0")
     return written[0] == "{" or len(digits) < _INT_DIGITS or (len(digits) == _INT_DIGITS and int(digits) <= _INT_MAX)
+
+
+def _may_be_array(before: Sequence[Assignment | Word], redirects: Sequence[Redirect]) -> bool:
+    """Whether bash takes `(` after `name=`: not behind a redirection that comes after a first word or assignment."""
+    return not (before and redirects) or redirects[-1].start < min(one.start for one in before)
 
 
 def _quick_redirect(found: re.Match[str], base: Shift) -> Redirect:

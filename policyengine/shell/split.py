@@ -172,10 +172,10 @@ class _Splitter:
         parser = self.parser
         before, self.before = self.before, ""
         if self.assigning and before not in _BEFORE_NAMES and assignment_start(self.text, self.pos):
-            item = run(parser.assignment())
+            item = run(parser.assignment(may_be_array=True))
             self.assigning = isinstance(item, Assignment)
             return
-        run(parser.word())
+        self.word_or_pattern()
         plain = self.before = self.text[self.pos : parser.pos]
         self.assigning = self.assigning and (
             (plain in _RESERVED and (plain != "time" or before != "|"))
@@ -186,6 +186,16 @@ class _Splitter:
             self.cut(self.pos)
         if plain.endswith("=") and not self.condition and self.text.startswith("(", parser.pos):
             run(parser.elements())
+
+    def word_or_pattern(self) -> None:
+        """Let the parser go past a word; in a condition it may be a pattern, whatever the shell's options."""
+        parser = self.parser
+        extglob = parser.extglob
+        parser.extglob = extglob or self.condition
+        try:
+            run(parser.word())
+        finally:
+            parser.extglob = extglob
 
     def flat_word(self) -> None:
         """Go past a word in which nothing nests; an unclosed quote ends at its line."""

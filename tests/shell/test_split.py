@@ -39,6 +39,7 @@ from policyengine.shell import split_commands
         ("while (a) do b; done", ["while (a)", "do b", "done"]),
         ("a $(b) do c; (d) >do", ["a $(b) do c", "(d) >do"]),
         ("[[ a || b ]] || c", ["[[ a || b ]]", "c"]),
+        ("[[ a = *(#) ]] & b", ["[[ a = *(#) ]]", "b"]),
         ("", []),
     ],
 )
