@@ -22,6 +22,7 @@ from policyengine.state import START, RunState, from_json, to_json
 from policyengine.stores.store import GRACE, Reach, check_newer, check_scope, conflict, is_over
 
 BUSY_SECONDS = 2.0  # how long a caller waits for other threads, and then for other processes
+LEAST_BYTES = 512  # of a database that has anything in it
 PRUNE_EVERY = 256  # spendings between two looks for what has ended
 VERSION = 1
 SCHEMA = (
@@ -97,6 +98,8 @@ def _make_private(path: str) -> None:
     finally:
         os.close(opened)
     others_write = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    if stat.S_ISREG(found.st_mode) and 0 < found.st_size < LEAST_BYTES:  # SQLite would take it for a new one
+        raise StoreError("store.corrupt", f"`{path}` is no SQLite file")
     if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_nlink > 1 or others_write:
         raise StoreError("store.unsafe-file", f"`{path}` has to be a plain file that its owner alone may write")
 
