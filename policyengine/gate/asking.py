@@ -9,7 +9,7 @@ from policyengine.audit import Answer, approval_record
 from policyengine.effects import Effect, Where, as_json
 from policyengine.errors import AuditError, TokenError
 from policyengine.gate.asks import are_answerable, final, final_asks, final_request, standing
-from policyengine.gate.parts import Parts
+from policyengine.gate.parts import Held, Parts
 from policyengine.gate.recording import recorded
 from policyengine.gate.steps import Steps
 from policyengine.gate.terms import Question, Run, SignedDecision
@@ -134,15 +134,17 @@ def _asked(parts: Parts, signed: SignedDecision, by: str) -> Request:
     return request
 
 
-def reject(parts: Parts, signed: SignedDecision, by: str) -> Steps[None]:
-    """Record a person's no (`Gate.reject`).
+def reject(held: Held, signed: SignedDecision, by: str) -> Steps[None]:
+    """Keep to a person's no (`Gate.reject`).
 
     Raises:
         TokenError: nobody is named.
         AuditError: it could not be recorded.
     """
     _named(by)
-    yield from _answered(parts, signed, Answer.REJECTED, by, "")
+    if signed.call.id:
+        held.memory.reject(signed.run, signed.call.id)
+    yield from _answered(held.parts, signed, Answer.REJECTED, by, "")
 
 
 def _named(by: str) -> None:

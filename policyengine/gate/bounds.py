@@ -93,7 +93,9 @@ class NoAsks:
 
 def narrowed(engine: Engine, bounds: Collection[Policy]) -> Engine:
     """Give an engine that asks further policies."""
-    return replace(engine, policies=(*engine.policies, *bounds)) if bounds else engine
+    if not bounds or not engine.policies:  # no policies are a DENY, which no bound may turn into an answer
+        return engine
+    return replace(engine, policies=(*engine.policies, *bounds))
 
 
 def engine_for(held: Held, request: Request, run: Run, presented: Presented) -> Engine:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from policyengine.errors import AuditError, TokenError
+from policyengine.errors import AuditError, TokenError, UsageError
 from policyengine.gate.bounds import NOTHING
 from policyengine.gate.parts import Held
 from policyengine.gate.recording import entry, recorded
+from policyengine.gate.skills import delegated as delegated_skills
 from policyengine.gate.steps import Steps
 from policyengine.gate.terms import Run
 from policyengine.gate.tokens import delegation_token, verified_exposure
@@ -21,7 +22,11 @@ def child(held: Held, run: Run, agent: str, run_id: str, tools: Iterable[str] | 
     Raises:
         TokenError: nothing could be signed.
         AuditError: it could not be recorded.
+        StoreError: what binds the parent could not be kept for it.
+        UsageError: its run or its name is empty.
     """
+    if not (agent and run_id):
+        raise UsageError("a sub-agent needs a name, and a run of its own")
     parts, names = held.parts, _names_of(held, run)
     if tools is not None:
         names &= frozenset(tools)
@@ -32,13 +37,15 @@ def child(held: Held, run: Run, agent: str, run_id: str, tools: Iterable[str] | 
     if problem is not None:
         raise AuditError(problem.code, problem.message)
     context = run.context
-    return Run(
+    below = Run(
         principal=delegated(run.principal, agent),
         context=replace(
             context, run_id=run_id, parent_run_id=context.run_id, step_id="", call_id="", depth=context.depth + 1
         ),
         delegation=token,
     )
+    yield from delegated_skills(parts, run, below)
+    return below
 
 
 def _names_of(held: Held, run: Run) -> frozenset[str]:

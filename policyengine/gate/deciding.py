@@ -14,7 +14,8 @@ from policyengine.gate.denials import denied, enforceable, failed, finding, unde
 from policyengine.gate.parts import Held, Parts
 from policyengine.gate.recording import decision_entry, recorded, reply_entry
 from policyengine.gate.requests import call_of, request_of
-from policyengine.gate.states import Loaded, changed, loaded
+from policyengine.gate.skills import analysed, attempted
+from policyengine.gate.states import changed
 from policyengine.gate.steps import Decide, Do, Steps
 from policyengine.gate.terms import Call, Run, SignedDecision
 from policyengine.gate.tokens import decision_token, verified_approval
@@ -22,9 +23,10 @@ from policyengine.model import Decision, Finding, Grant, Outcome, Request
 from policyengine.policy import merged
 from policyengine.records import NamedTuple, replace
 from policyengine.signing import grants_of
-from policyengine.state import RunState, after
+from policyengine.state import START, RunState, after
 
 MAX_CALLS = 128  # in one reply
+MAX_APPROVALS = 64  # with one call
 NO_FACTS = Facts()
 NO_TOKEN = ""
 
@@ -75,7 +77,7 @@ def _settled(parts: Parts, case: Case) -> Steps[Decision]:
         decision, later = yield from _judged(parts, case, state)
         return later
 
-    problem = yield from changed(parts, case.request.context.scope_id, change)
+    problem = yield from changed(parts, case.run, change)
     if problem is not None:
         return undecided(problem, case.request) if decision is None else denied(decision, problem)
     assert decision is not None  # what was kept has been decided
@@ -83,6 +85,11 @@ def _settled(parts: Parts, case: Case) -> Steps[Decision]:
 
 
 def _judged(parts: Parts, case: Case, state: RunState) -> Steps[Judged]:
+    """Decide, with loads of skills noted before, and what the host cannot enforce denied afterwards."""
+    if parts.skills is not None:
+        known = analysed(case.engine, case.request, state)
+        state = attempted(parts, state, [known])
+        case = case if known is None else case._replace(engine=known.engine)
     grants = (*parts.grants, *case.run.grants)
     judged = yield from _asked(case.engine, case.request, state, grants)
     if judged.decision.outcome is Outcome.ASK and case.run.approvals:
@@ -106,8 +113,10 @@ def _asked(engine: Engine, request: Request, state: RunState, grants: tuple[Gran
 def _answered(parts: Parts, case: Case, first: Judged, state: RunState, grants: tuple[Grant, ...]) -> Steps[Judged]:
     """Decide once more with what a person has answered, if that is about this very call."""
     asks, wanted = final_asks(first.decision), final_request(first.decision)
-    for token in case.run.approvals:
+    for number, token in enumerate(case.run.approvals):
         try:
+            if number >= MAX_APPROVALS:
+                raise TokenError("approval.too-many", f"more than {MAX_APPROVALS} approvals with one call")
             claims = verified_approval(parts, token, wanted)
             given = grants_of(claims, asks)
             again = yield from _asked(case.engine, in_place(case.request, first.decision), state, (*grants, *given))
@@ -181,17 +190,46 @@ def _final_call(decision: Decision, call: Call) -> Call:
 def after_model(held: Held, calls: Sequence[Call], run: Run) -> Steps[tuple[SignedDecision, ...]]:
     """Decide the calls of one reply (`Gate.after_model`)."""
     parts, presented, ids = held.parts, Presented(), Counter(call.id for call in calls if call.id)
-    state, problem = yield from loaded(parts, run.context.scope_id)
+    wrongs = [_wrong_in_set(at, call, ids) for at, call in enumerate(calls)]
+    cases = [_case(held, call, run, presented, wrong) for call, wrong in zip(calls, wrongs, strict=True)]
+    state, problem = yield from _noted(parts, run, cases)
     decided: list[SignedDecision] = []
-    for at, call in enumerate(calls):
-        wrong = problem or _wrong_in_set(at, call, ids)
-        decision, state = yield from _foreseen(held, call, run, presented, Loaded(state, wrong))
+    for call, case in zip(calls, cases, strict=True):
+        decision, state = yield from _foreseen(parts, case, state, problem)
         decided.append(SignedDecision(decision=decision, call=_final_call(decision, call), run=run))
     held.memory.deny(run, frozenset(one.call.id for one in decided if one.call.id and one.outcome is Outcome.DENY))
     problem = yield from recorded(parts, lambda: reply_entry(parts, decided, run, presented.refused))
     if problem is None:
         return tuple(decided)
     return tuple(replace(one, decision=denied(one.decision, problem)) for one in decided)
+
+
+def _case(held: Held, call: Call, run: Run, presented: Presented, wrong: Finding | None) -> Case | Decision:
+    """What a call is decided under; or its DENY, where it cannot be."""
+    try:
+        request = request_of(call, run, held.parts.now())
+    except RequestError as error:
+        return undecided(_impossible(error))
+    if wrong is not None:
+        return undecided(wrong, request)
+    return Case(engine_for(held, request, run, presented), request, replace(run, approvals=()), presented)
+
+
+def _noted(parts: Parts, run: Run, cases: Sequence[Case | Decision]) -> Steps[tuple[RunState, Finding | None]]:
+    """The run before the first call: the loads of skills of all calls have begun."""
+    noted = START
+
+    def change(state: RunState) -> Steps[RunState]:
+        nonlocal noted
+        yield from ()
+        noted = state
+        if parts.skills is not None:
+            loads = [analysed(one.engine, one.request, state) for one in cases if isinstance(one, Case)]
+            noted = attempted(parts, state, loads)
+        return noted
+
+    problem = yield from changed(parts, run, change)
+    return noted, problem
 
 
 def _wrong_in_set(at: int, call: Call, ids: Counter[str]) -> Finding | None:
@@ -202,14 +240,10 @@ def _wrong_in_set(at: int, call: Call, ids: Counter[str]) -> Finding | None:
     return None
 
 
-def _foreseen(held: Held, call: Call, run: Run, presented: Presented, before: Loaded) -> Steps[Judged]:
+def _foreseen(parts: Parts, case: Case | Decision, state: RunState, problem: Finding | None) -> Steps[Judged]:
     """Decide a call in the light of those before it; nothing is used up or kept."""
-    try:
-        request = request_of(call, run, held.parts.now())
-    except RequestError as error:
-        return Judged(undecided(_impossible(error)), before.state)
-    if before.problem is not None:
-        return Judged(undecided(before.problem, request), before.state)
-    engine = engine_for(held, request, run, presented)
-    bare = Case(engine, request, replace(run, approvals=()), presented)
-    return (yield from _judged(held.parts, bare, before.state))
+    if isinstance(case, Decision):
+        return Judged(case, state)
+    if problem is not None:
+        return Judged(undecided(problem, case.request), state)
+    return (yield from _judged(parts, case, state))

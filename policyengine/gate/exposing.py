@@ -12,80 +12,117 @@ from policyengine.gate.messages import labels_of
 from policyengine.gate.parts import Held, Parts
 from policyengine.gate.recording import entry, exposure_entry, recorded
 from policyengine.gate.requests import circumstances, question_about
+from policyengine.gate.skills import Begun, began
 from policyengine.gate.states import changed, labelled, loaded
 from policyengine.gate.steps import Steps
-from policyengine.gate.terms import EXPOSES_NOTHING, Duty, Message, Run, SignedExposure
+from policyengine.gate.terms import Duty, Message, Run, SignedExposure
 from policyengine.gate.tokens import exposure_token
 from policyengine.model import Exposure, Finding, Outcome, Request
-from policyengine.records import replace
-from policyengine.state import Label, RunState, promote
+from policyengine.policies.skill import Discovery, Heard, SkillClaims, discovered
+from policyengine.records import NamedTuple, replace
+from policyengine.state import NO_SKILLS, Label, RunState, promote
 
 NO_TOOL = ""  # of a whole catalogue it is the names that count
 
 
-# -------------------------------------------------------------------------------------------------------------- a step
-def before_model(held: Held, shown: Sequence[Message], catalogue: Catalogue, run: Run) -> Steps[SignedExposure]:
+class Shown(NamedTuple):
+    """What may be exposed, and what a token about it says of skills; or why there is nothing."""
+
+    exposure: Exposure | None = None
+    claims: SkillClaims | None = None
+    heard: Heard | None = None
+    problem: Finding | None = None
+
+
+def before_model(held: Held, messages: Sequence[Message], catalogue: Catalogue, run: Run) -> Steps[SignedExposure]:
     """Decide what is exposed (`Gate.before_model`)."""
     parts, presented = held.parts, Presented()
-    duties = tuple(map(held.messages.duty, shown))
-    labels = frozenset[Label]().union(*map(labels_of, shown, duties))
+    duties = tuple(map(held.messages.duty, messages))
     try:
         request = question_about(NO_TOOL, run, circumstances(run, parts.now()))
     except RequestError as error:
         code, why = error.code, finding(error.code, f"Nothing can be exposed: {error.message}.")
         unrecorded = yield from recorded(parts, lambda: entry("exposure-refused", run, code=code))
         return _nothing(catalogue, duties, unrecorded or why)
-    exposure, problem = yield from _live(parts, request, catalogue, run, presented)
-    if problem is None and labels:
-        problem = yield from labelled(parts, run.context.scope_id, labels)
-    id, token, problem = _signed(parts, run, exposure, problem)
-    answer = SignedExposure(exposure=exposure, token=token, duties=duties, outcome=_strictest(duties))
-    if problem is not None:
-        answer = _nothing(catalogue, duties, problem)
-    problem = yield from recorded(parts, lambda: exposure_entry(request, answer, id, presented.refused))
-    if problem is not None:
-        answer = _nothing(catalogue, duties, problem)
-    held.memory.expose(run, answer.token, answer.exposure.deferred, generated=catalogue.generated)
+    labels = frozenset[Label]().union(*map(labels_of, messages, duties))
+    problem = (yield from labelled(parts, run, labels)) if labels else None
+    begun = Begun(problem=problem)
+    if problem is None:
+        begun = yield from began(parts, run, request.context, messages)
+    shown = Shown(problem=begun.problem)
+    if shown.problem is None:
+        shown = yield from _shown(parts, request, catalogue, run, presented)
+    id, answer = _signed(parts, run, catalogue, duties, shown._replace(heard=begun.heard))
+    unrecorded = yield from recorded(parts, lambda: exposure_entry(request, answer, id, presented.refused))
+    if unrecorded is not None:
+        answer = _nothing(catalogue, duties, unrecorded)
+    held.memory.expose(run, answer.token, answer.exposure, generated=catalogue.generated)
     return answer
 
 
-def _live(
-    parts: Parts, request: Request, catalogue: Catalogue, run: Run, presented: Presented
-) -> Steps[tuple[Exposure, Finding | None]]:
+def _shown(parts: Parts, request: Request, catalogue: Catalogue, run: Run, presented: Presented) -> Steps[Shown]:
     """What the live policies and a sub-agent's delegation leave."""
-    state, problem = yield from loaded(parts, request.context.scope_id)
+    state, *_, problem = yield from loaded(parts, run)
     try:
         engine = narrowed(parts.engine, bounds_of_agent(parts, run, presented))
-        return exposed(engine, request, catalogue, state, hidden_from=parts.hidden_from), problem
+        exposure = exposed(engine, request, catalogue, state, hidden_from=parts.hidden_from)
+        claims = None if parts.skills is None else parts.skills.claims(request, state, catalogue.names)
     except parts.engine.control_flow:
         raise
     except Exception as error:  # an engine that fails must not be taken for one that shows everything
-        return EXPOSES_NOTHING, failed("gate.failed", "What may be exposed cannot be decided", error)
+        return Shown(problem=failed("gate.failed", "What may be exposed cannot be decided", error))
+    return Shown(exposure, claims, problem=problem)
 
 
-def _signed(parts: Parts, run: Run, exposure: Exposure, problem: Finding | None) -> tuple[str, str, Finding | None]:
-    """The name and token of an exposure, and why there is none."""
-    if problem is not None:
-        return "", "", problem
+def _signed(
+    parts: Parts, run: Run, catalogue: Catalogue, duties: tuple[Duty, ...], shown: Shown
+) -> tuple[str, SignedExposure]:
+    """The name of an exposure's token, and the exposure."""
+    if shown.problem is not None or shown.exposure is None:
+        return "", _nothing(catalogue, duties, shown.problem or finding("gate.failed", "Nothing was decided."))
     try:
         id = parts.fresh()
-        return id, exposure_token(parts, id, run, exposure.visible), None
+        token = exposure_token(parts, id, run, shown.exposure.visible, shown.claims)
     except Exception as error:  # whatever a signer raises, nobody could tell this exposure from a forged one
-        return "", "", failed("gate.signing-failed", "What is exposed cannot be signed", error)
+        return "", _nothing(catalogue, duties, failed("gate.signing-failed", "What is exposed cannot be signed", error))
+    heard = Heard(skills=NO_SKILLS) if shown.heard is None else shown.heard
+    wrong = () if heard.problem is None else (finding(heard.problem.code, heard.problem.message),)
+    return id, SignedExposure(
+        exposure=shown.exposure,
+        token=token,
+        duties=duties,
+        outcome=Outcome.DENY if wrong else _strictest(duties),
+        findings=wrong,
+        skill=heard.skill,
+        task=heard.rest,
+    )
 
 
 def _nothing(catalogue: Catalogue, duties: tuple[Duty, ...], why: Finding) -> SignedExposure:
     hidden = {name: (why,) for name in catalogue.names if isinstance(name, str)}
-    return SignedExposure(
-        exposure=replace(EXPOSES_NOTHING, hidden=hidden), duties=duties, outcome=_strictest(duties), findings=(why,)
-    )
+    nothing = Exposure(visible=(), deferred=(), hidden=hidden)
+    return SignedExposure(exposure=nothing, duties=duties, outcome=_strictest(duties), findings=(why,))
 
 
 def _strictest(duties: Sequence[Duty]) -> Outcome:
     return max((duty.outcome for duty in duties), default=Outcome.ALLOW)
 
 
-# ---------------------------------------------------------------------------------------------------------- promotion
+# ---------------------------------------------------------------------------------------------------------- discovery
+def found(held: Held, names: object, schemas: object, run: Run) -> Steps[Discovery]:
+    """Cut what a search found to permitted names, and promote these (`Gate.discovered`).
+
+    Raises:
+        RequestError: the result is malformed.
+    """
+    step = held.memory.step(run)
+    permitted = frozenset((*step.visible, *step.deferred))
+    result = discovered(names, schemas, permitted.__contains__)
+    kept = yield from promoted(held, result.names, run)
+    allowed = kept | frozenset(step.visible)
+    return result if allowed.issuperset(result.names) else discovered(names, schemas, allowed.__contains__)
+
+
 def promoted(held: Held, names: Collection[str], run: Run) -> Steps[frozenset[str]]:
     """Promote what this step deferred (`Gate.promote`); nothing else was permitted."""
     parts, chosen = held.parts, frozenset(names) & frozenset(held.memory.step(run).deferred)
@@ -94,9 +131,9 @@ def promoted(held: Held, names: Collection[str], run: Run) -> Steps[frozenset[st
 
     def change(state: RunState) -> Steps[RunState]:
         yield from ()
-        return replace(promote(state, chosen), version=state.version + 1)
+        return state if chosen <= state.promotions else replace(promote(state, chosen), version=state.version + 1)
 
     problem = yield from recorded(parts, lambda: entry("promotion", run, tools=tuple(sorted(chosen))))
     if problem is None:
-        problem = yield from changed(parts, run.context.scope_id, change)
+        problem = yield from changed(parts, run, change)
     return chosen if problem is None else frozenset()

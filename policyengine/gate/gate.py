@@ -23,6 +23,7 @@ from policyengine.gate.terms import (
     SignedExposure,
 )
 from policyengine.model import Frozen
+from policyengine.policies.skill import Discovery
 
 
 class Gate:
@@ -134,6 +135,27 @@ class Gate:
         """Do as `promote` without blocking the event loop."""
         return await adone(exposing.promoted(self._held, names, run))
 
+    def discovered(self, names: object, schemas: object, run: Run) -> Discovery:
+        """Cut what a search for tools gave to those that may be found, and promote these.
+
+        Args:
+            names: the list of names that it promotes.
+            schemas: the text with their schemas that the model would read.
+            run: of the step in which it searched.
+
+        Raises:
+            RequestError: the result is malformed; nothing of it may be shown.
+        """
+        return done(exposing.found(self._held, names, schemas, run))
+
+    async def adiscovered(self, names: object, schemas: object, run: Run) -> Discovery:
+        """Do as `discovered` without blocking the event loop.
+
+        Raises:
+            RequestError: as for `discovered`.
+        """
+        return await adone(exposing.found(self._held, names, schemas, run))
+
     # -------------------------------------------------------------------------------------------------- the person
     def question(self, signed: SignedDecision) -> Question:
         """Say what a person is shown about a call that asks."""
@@ -162,12 +184,12 @@ class Gate:
         return await adone(asking.approve(self._parts, signed, by))
 
     def reject(self, signed: SignedDecision, *, by: str) -> None:
-        """Record that a person said no.
+        """Record that a person said no; the call stays denied in this step, whatever is decided about it later.
 
         Raises:
             AuditError: that could not be recorded; the call stays unanswered.
         """
-        done(asking.reject(self._parts, signed, by))
+        done(asking.reject(self._held, signed, by))
 
     async def areject(self, signed: SignedDecision, *, by: str) -> None:
         """Do as `reject` without blocking the event loop.
@@ -175,7 +197,7 @@ class Gate:
         Raises:
             AuditError: as for `reject`.
         """
-        await adone(asking.reject(self._parts, signed, by))
+        await adone(asking.reject(self._held, signed, by))
 
     # -------------------------------------------------------------------------------------------------- sub-agents
     def child(self, run: Run, agent: str, *, run_id: str, tools: Iterable[str] | None = None) -> Run:
@@ -191,6 +213,8 @@ class Gate:
         Raises:
             TokenError: nothing could be signed.
             AuditError: it could not be recorded.
+            StoreError: what binds the parent could not be kept for it.
+            UsageError: its name or its run is empty.
         """
         return done(children.child(self._held, run, agent, run_id, tools))
 

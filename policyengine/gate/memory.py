@@ -7,6 +7,7 @@ from collections import OrderedDict
 from typing import TypeAlias
 
 from policyengine.gate.terms import Run
+from policyengine.model import Exposure
 from policyengine.records import NamedTuple
 
 MAX_RUNS = 4096  # of which the step is remembered; the one that was idle longest goes
@@ -20,13 +21,15 @@ class Remembered(NamedTuple):
     Attributes:
         step_id: which.
         exposure: token of its exposure.
+        visible: tools that may be used.
         deferred: tools that a search may find.
         generated: whether the search is the build's own.
-        denied: ids of the calls that were denied as a part of the latest reply.
+        denied: ids of the calls that were denied as a part of the latest reply, or that a person has rejected.
     """
 
     step_id: str
     exposure: str = ""
+    visible: tuple[str, ...] = ()
     deferred: tuple[str, ...] = ()
     generated: bool = False
     denied: frozenset[str] = frozenset()
@@ -60,9 +63,15 @@ class Memory:
             found = self._steps.get(_key(run))
         return found if found is not None and found.step_id == run.context.step_id else Remembered(run.context.step_id)
 
-    def expose(self, run: Run, token: str, deferred: tuple[str, ...], *, generated: bool) -> None:
+    def expose(self, run: Run, token: str, exposure: Exposure, *, generated: bool) -> None:
         """A step begins: remember its exposure."""
-        self._keep(run, Remembered(run.context.step_id, token, deferred, generated))
+        step = Remembered(run.context.step_id, token, exposure.visible, exposure.deferred, generated)
+        self._keep(run, step)
+
+    def reject(self, run: Run, call: str) -> None:
+        """Remember that a person has said no to a call of this step."""
+        step = self.step(run)
+        self._keep(run, step._replace(denied=step.denied | {call}))
 
     def deny(self, run: Run, calls: frozenset[str]) -> None:
         """Remember which calls of the latest reply were denied."""

@@ -15,6 +15,7 @@ from policyengine.gate.terms import Capabilities
 from policyengine.model import Frozen, Grant, Outcome
 from policyengine.policies.guardrails.content import Content
 from policyengine.policies.guardrails.content.kinds import Described
+from policyengine.policies.skill import SkillPolicy
 from policyengine.records import NamedTuple, Record
 from policyengine.signing import Keyring
 from policyengine.stores import Approvals, RunStates
@@ -61,6 +62,7 @@ class Parts(Record):
         states: of runs.
         log: the audit log.
         content: content guardrails for messages, results and what the model says; None for none.
+        skills: the skill policy among the engine's, which is told how a run goes on; None for none.
         describe: finds a tool's description, which says where its results come from; None is from anywhere.
         capabilities: what the host can enforce.
         grants: standing answers, of the operator or the person.
@@ -78,6 +80,7 @@ class Parts(Record):
     states: RunStates
     log: Log
     content: Content | None = None
+    skills: SkillPolicy | None = None
     describe: Callable[[str], Described | None] = _describe_nothing
     capabilities: Capabilities = Capabilities()
     grants: tuple[Grant, ...] = ()

@@ -10,6 +10,7 @@ from policyengine.errors import PolicyEngineError
 from policyengine.gate.denials import failed
 from policyengine.gate.parts import Parts
 from policyengine.gate.recording import recorded, result_entry
+from policyengine.gate.skills import completed
 from policyengine.gate.states import labelled
 from policyengine.gate.steps import Steps
 from policyengine.gate.terms import Result, SignedDecision
@@ -34,9 +35,9 @@ def after_tool(parts: Parts, result: Result, signed: SignedDecision) -> Steps[Re
         given = _given(parts, result, verdict, signed.obligations)
     except Exception as error:  # what cannot be looked at is not shown
         given = _withheld(result, failed("gate.failed", "The result cannot be looked at", error))
-    problem = None
-    if labels:
-        problem = yield from labelled(parts, signed.run.context.scope_id, labels)
+    problem = (yield from labelled(parts, signed.run, labels)) if labels else None
+    if problem is None and not result.error:
+        problem = yield from completed(parts, signed)
     unrecorded = yield from recorded(parts, lambda: result_entry(given, signed, _size(given.content)))
     problem = unrecorded or problem
     return given if problem is None else _withheld(given, problem)

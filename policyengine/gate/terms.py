@@ -19,6 +19,7 @@ from policyengine.model import (
     Principal,
 )
 from policyengine.policies.guardrails.content import Source
+from policyengine.policies.skill import Skill
 from policyengine.records import Record
 
 EXPOSES_NOTHING = Exposure(visible=(), deferred=(), hidden={})
@@ -58,6 +59,7 @@ class Run(_Secret, Record):
         delegation: token that `Gate.child` gave to a sub-agent.
         approvals: tokens that `Gate.approve` gave; each answers one call, once.
         grants: what this person has answered for good ("always"), as the host keeps it (`Question.grants`).
+        replies: how many replies of this run the host has on record; where the gate knows of none, its state is lost.
     """
 
     principal: Principal = ANONYMOUS
@@ -66,16 +68,26 @@ class Run(_Secret, Record):
     delegation: str = ""
     approvals: tuple[str, ...] = ()
     grants: tuple[Grant, ...] = ()
+    replies: int = 0
 
     def __repr__(self) -> str:
         return f"Run(principal={self.principal!r}, context={self.context!r})"
 
 
 class Message(Record, kw_only=False):
-    """A message that the model is about to see: its text, or its parts as JSON data, and where they come from."""
+    """A message that the model is about to see.
+
+    Attributes:
+        content: its text, or its parts as JSON data; of a person's the text that the server received.
+        source: where that comes from.
+        id: as the host names it.
+        genuine: whether the server knows that a person sent it; then it may begin with a skill's slash command.
+    """
 
     content: object
     source: Source = Source.INPUT
+    id: str = ""
+    genuine: bool = False
 
 
 class Duty(Record):
@@ -99,8 +111,11 @@ class SignedExposure(_Secret, Record):
         exposure: visible, deferred and hidden tools.
         token: for `Run.exposure`; empty where nothing could be signed or kept, and then nothing is visible.
         duties: one for each message, in order.
-        outcome: the strictest of the duties; on ASK or DENY the model is not to be called with these messages.
-        findings: why, and what was wrong with tokens that were refused.
+        outcome: on ASK or DENY the model is not to be called with these messages: the strictest of the duties, or DENY
+            where the newest message names a skill that cannot be activated.
+        findings: why nothing is exposed, or why no model is to be called.
+        skill: the skill that the newest message activates.
+        task: that message without the skill's name; empty where it activates none.
     """
 
     exposure: Exposure
@@ -108,6 +123,8 @@ class SignedExposure(_Secret, Record):
     duties: tuple[Duty, ...] = ()
     outcome: Outcome = Outcome.ALLOW
     findings: tuple[Finding, ...] = ()
+    skill: Skill | None = None
+    task: str = ""
 
     @property
     def visible(self) -> tuple[str, ...]:

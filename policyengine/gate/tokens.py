@@ -12,7 +12,8 @@ from policyengine.gate.asks import final_request
 from policyengine.gate.parts import Parts
 from policyengine.gate.terms import Run
 from policyengine.model import Context, Decision, Outcome, Principal, Request
-from policyengine.signing import Ask, Caveat, Claims, Purpose, attenuate, sign, verify
+from policyengine.policies.skill import SkillClaims
+from policyengine.signing import Ask, Caveat, Claims, Purpose, SkillHash, attenuate, sign, verify
 
 MAX_DEPTH = 8  # sub-agents below sub-agents
 
@@ -75,14 +76,17 @@ def verified_decision(parts: Parts, token: str, request: Request) -> Claims:
 
 
 # ---------------------------------------------------------------------------------------------------------- exposures
-def exposure_token(parts: Parts, id: str, run: Run, names: Iterable[str]) -> str:
-    """Sign the names that may be used in a step.
+def exposure_token(parts: Parts, id: str, run: Run, names: Iterable[str], skills: SkillClaims | None) -> str:
+    """Sign the names that may be used in a step, and the skills that are active in it.
 
     Raises:
         TokenError: they cannot be signed.
     """
-    life, allowed = parts.lifetimes.exposure, frozenset(names)
-    return _signed(parts, run.principal, run.context, life, purpose=Purpose.EXPOSURE, jti=id, names=allowed)
+    active = () if skills is None else tuple(SkillHash(one.id, one.digest) for one in skills.skills)
+    return _signed(
+        parts, run.principal, run.context, parts.lifetimes.exposure, purpose=Purpose.EXPOSURE, jti=id,
+        names=frozenset(names), source="" if skills is None else skills.source.value, skills=active,
+    )  # fmt: skip
 
 
 def verified_exposure(parts: Parts, token: str, run: Run) -> Claims:
