@@ -194,7 +194,7 @@ def mutated(choices: Seeded) -> Trial:
     """A mutated script: one in two from the grammar, the rest real-looking."""
     text = generate(choices).text if choices.below(2) else seeds()[choices.below(len(seeds()))]
     text = mutate(text, choices)
-    return Trial(Case(text, "extglob" in text, None), choices.taken)
+    return Trial(Case(text, "shopt -s extglob" in text, None), choices.taken)
 
 
 def _smaller(trial: Trial, fails: Callable[[Sequence[Case]], list[bool]]) -> Case:
