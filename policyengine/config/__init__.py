@@ -36,6 +36,7 @@ class Ready(Record):
 
     Attributes:
         profile: name of the profile.
+        standing: which asks permission rules do not answer in it (the fields of `policies.permissions.Standing`).
         rules: the rule set as a policy.
         programs: descriptions of programs, decoded one by one.
         tools: descriptions of tools, likewise.
@@ -44,6 +45,7 @@ class Ready(Record):
     """
 
     profile: str
+    standing: Mapping[str, Sequence[str]]
     rules: RuleSet
     programs: Programs
     tools: Tools
@@ -138,6 +140,7 @@ def opened(bundle: Bundle, profile: str) -> Ready:
     rules, zones = bundle.group(f"rules {profile}"), bundle.group("zones")
     return Ready(
         profile=profile,
+        standing=bundle.group("standing").get(profile, {}),
         rules=RuleSet(
             "rules", Profile(profile, outcomes), lambda kind: rules.get(kind, ()), lambda: Zones(**zones["all"])
         ),

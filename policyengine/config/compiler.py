@@ -33,6 +33,7 @@ def compile_files(files: Sequence[SourceFile]) -> bytes:
     groups: dict[str, Mapping[str, Any]] = {
         "zones": {"all": zones.plain()},
         "profile": {name: _outcomes(profile) for name, profile in profiles.items()},
+        "standing": {name: profile.standing.model_dump() for name, profile in profiles.items()},
         "program": compile_descriptions(documents["commands"]),
         "tool": compile_tools(documents["tools"]),
         "detector": compile_detectors(documents["detectors"]),

@@ -16,6 +16,13 @@ OutcomeWord: TypeAlias = Literal["allow", "ask", "deny"]
 OUTCOMES: Mapping[str, Outcome] = {outcome.word: outcome for outcome in Outcome}
 
 
+class StandingSpec(Schema):
+    """Which asks standing permission rules do not answer (`policies.permissions.Standing`), by globs over rule ids."""
+
+    never: list[str] = Field(default=[])
+    particular: list[str] = Field(default=[])
+
+
 class ProfileSpec(Schema):
     """One `profiles/NAME.yaml`.
 
@@ -27,6 +34,7 @@ class ProfileSpec(Schema):
     summary: str
     outcomes: dict[OutcomeWord, OutcomeWord] = Field(default={})
     effects: dict[str, OutcomeWord]
+    standing: StandingSpec = StandingSpec()
 
     def turned(self, outcome: Outcome) -> Outcome:
         """Give what a rule's outcome becomes in this profile."""
