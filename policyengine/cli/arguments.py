@@ -89,6 +89,24 @@ def _policy(parser: argparse.ArgumentParser) -> None:
         "--profile", metavar="NAME", default=DEFAULT_PROFILE, help="sandbox, workstation (default) or readonly"
     )
     _rules(parser)
+    _settings(parser)
+
+
+def _settings(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--settings", metavar="FILE", action="append", default=[],
+        help="permission rules of yours: settings of a runtime (.json), prefix rules (.rules) or both (.yaml)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--managed-settings", metavar="FILE", action="append", default=[], help="the same of your organisation"
+    )
+    parser.add_argument(
+        "--project-settings", metavar="FILE", action="append", default=[],
+        help="the same of a project: they tighten, and allow what you trust (`policyengine trust`)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--host-settings", action="store_true", help="the settings that Claude Code itself would read, each in its tier"
+    )
 
 
 def _command(parser: argparse.ArgumentParser) -> None:

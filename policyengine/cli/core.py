@@ -6,7 +6,9 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Callable, Sequence
 
+from policyengine.cli.permissions import engine_with_settings
 from policyengine.cli.wire import refusal
 from policyengine.config import ready
 from policyengine.engine import Engine
@@ -33,13 +35,16 @@ class Judged(NamedTuple):
     micros: float
 
 
-def open_engine(options: argparse.Namespace) -> Engine:
-    """Give the engine that `--profile`, `--rules` and `--no-shipped-rules` ask for.
+def open_engine(
+    options: argparse.Namespace, projects: Sequence[str] = (), real: Callable[[str], str] | None = None
+) -> Engine:
+    """Give the engine that the options ask for; see `cli.permissions` for `projects` and `real`.
 
     Raises:
         LoadError: rules are missing or broken, or there is no such profile.
     """
-    return ready(options.rules, options.profile, use_shipped=not options.no_shipped_rules).engine()
+    rules = ready(options.rules, options.profile, use_shipped=not options.no_shipped_rules)
+    return engine_with_settings(options, rules, projects, real)
 
 
 class Runs:
@@ -71,7 +76,7 @@ def judge(options: argparse.Namespace) -> Judged:
     context = Context(
         cwd=cwd, home=os.path.expanduser("~"), workspace=(cwd,), shell=ShellKind.BASH, platform=sys.platform
     )
-    decision, micros = Runs(open_engine(options)).decide(shell_request(text, context))
+    decision, micros = Runs(open_engine(options, [cwd], os.path.realpath)).decide(shell_request(text, context))
     return Judged(text, decision, micros)
 
 

@@ -31,7 +31,8 @@ def answer(words: list[str]) -> int:
             workspace=tuple(os.path.abspath(root) for root in options.workspace),
         )  # fmt: skip
         request = to_request(payload, host)
-        reply = to_answer(Runs(open_engine(options)).decide(request)[0])
+        projects = (request.context.cwd, *request.context.workspace)
+        reply = to_answer(Runs(open_engine(options, projects, os.path.realpath)).decide(request)[0])
     sys.stdout.write(dumps(reply) + "\n")
     sys.stdout.flush()
     return 0

@@ -15,7 +15,7 @@ from enum import IntEnum
 from policyengine.effects import Execute
 from policyengine.errors import LoadError
 from policyengine.policies.permissions.globs import fits, meets
-from policyengine.records import Record
+from policyengine.records import Record, replace
 
 STAR = "*"
 # Where the system's own programs lie: a path into these names what the bare name does.
@@ -41,11 +41,19 @@ class CommandPattern(Record):
         words: quotes removed; `*` in them is any text.
         open: it ends in a star of its own (`ls *`, `ls:*`), so that any words may follow.
         exact: it has no star at all.
+        rest: further commands that the specifier has, where it is a line of several, or one with redirections.
+        simple: it is one command and nothing else.
+        paths: where the program may lie; empty for the system's own folders.
+        literal: a star in the words stands for itself.
     """
 
     words: tuple[str, ...]
     open: bool
     exact: bool
+    rest: tuple[CommandPattern, ...] = ()
+    simple: bool = True
+    paths: tuple[str, ...] = ()
+    literal: bool = False
 
 
 def command_pattern(specifier: str) -> CommandPattern:
@@ -57,14 +65,43 @@ def command_pattern(specifier: str) -> CommandPattern:
     text = specifier.strip()
     prefix = text.endswith(":*")
     try:
-        words = tuple(shlex.split(text[:-2] if prefix else text))
+        parts, simple = _parts(text[:-2] if prefix else text)
     except ValueError as error:
         raise LoadError(f"a command that cannot be read ({str(error).lower()})", expected="closed quotes") from error
-    opened = prefix or words[-1:] == (STAR,)
-    words = words if prefix or not opened else words[:-1]
-    if not words:
+    if not parts:
         raise LoadError("a command without a word", expected="the name of a program")
-    return CommandPattern(words=words, open=opened, exact=not (opened or any(STAR in word for word in words)))
+    made = [_made(part, opened=prefix and at == len(parts) - 1) for at, part in enumerate(parts)]
+    exact = all(one.exact for one in made)
+    return replace(made[0], rest=tuple(made[1:]), simple=simple, exact=exact)
+
+
+def _made(words: list[str], *, opened: bool) -> CommandPattern:
+    starred = len(words) > 1 and words[-1] == STAR
+    kept = tuple(words[:-1] if starred and not opened else words)
+    exact = not (opened or starred or any(STAR in word for word in kept))
+    return CommandPattern(words=kept, open=opened or starred, exact=exact)
+
+
+def _parts(text: str) -> tuple[list[list[str]], bool]:
+    """The commands of a specifier as words without quotes, and whether it is one without redirections."""
+    lexer = shlex.shlex(text.replace("\n", " ; "), posix=True, punctuation_chars="|&;<>")
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    parts: list[list[str]] = [[]]
+    simple, target = True, False
+    for word in lexer:
+        if word and frozenset(word) <= _OPERATORS:
+            simple = False
+            target = not frozenset("<>").isdisjoint(word)
+            parts += [] if target else [[]]
+        elif target:
+            target = False
+        else:
+            parts[-1].append(word)
+    return [part for part in parts if part], simple
+
+
+_OPERATORS = frozenset("|&;<>")
 
 
 # ---------------------------------------------------------------------------------------------------------------- allow
@@ -73,16 +110,23 @@ def covers_command(pattern: CommandPattern, command: Execute) -> bool:
     if command.unknown or not command.program:
         return False
     given = [word for word in command.arguments if word is not None]
-    if len(given) != len(command.arguments) or not _is_program(pattern.words[0], command):
+    if not pattern.simple or len(given) != len(command.arguments) or not _is_program(pattern, command):
         return False
     return _follows(pattern, given)
 
 
-def _is_program(name: str, command: Execute) -> bool:
+def _is_program(pattern: CommandPattern, command: Execute) -> bool:
+    name = pattern.words[0]
     if "/" in name:
-        return bool(command.path) and fits(name, command.path)
-    plain = not command.path or command.path.rpartition("/")[0] in SYSTEM_FOLDERS
-    return plain and fits(name, command.program)
+        return bool(command.path) and _fits(pattern, name, command.path)
+    if command.path:
+        own = command.path in pattern.paths if pattern.paths else command.path.rpartition("/")[0] in SYSTEM_FOLDERS
+        return own and _fits(pattern, name, command.program)
+    return _fits(pattern, name, command.program)
+
+
+def _fits(pattern: CommandPattern, wanted: str, given: str) -> bool:
+    return wanted == given if pattern.literal else fits(wanted, given)
 
 
 def _follows(pattern: CommandPattern, given: Sequence[str]) -> bool:
@@ -93,17 +137,17 @@ def _follows(pattern: CommandPattern, given: Sequence[str]) -> bool:
     reached = [True] + [False] * len(given)
     for place, word in enumerate(wanted):
         last = place == len(wanted) - 1
-        reached = _step(word, given, reached, loose=last and word[-1:] == STAR)
-    if not wanted and pattern.words[0][-1:] == STAR:
+        reached = _step(pattern, word, given, reached, loose=last and word[-1:] == STAR and not pattern.literal)
+    if not wanted and pattern.words[0][-1:] == STAR and not pattern.literal:
         return True
     return any(reached) if pattern.open else reached[-1]
 
 
-def _step(word: str, given: Sequence[str], reached: list[bool], *, loose: bool) -> list[bool]:
+def _step(pattern: CommandPattern, word: str, given: Sequence[str], reached: list[bool], *, loose: bool) -> list[bool]:
     """Where one may stand after a word of the pattern; `loose`: it ends in a star, which goes on over further words."""
     now = [False] * (len(given) + 1)
     for at, text in enumerate(given):
-        if (reached[at] or (word == STAR and now[at])) and fits(word, text):
+        if (reached[at] or (word == STAR and now[at] and not pattern.literal)) and _fits(pattern, word, text):
             now[at + 1] = True
         if loose and now[at]:
             now[at + 1] = True
@@ -116,7 +160,7 @@ def catches_command(pattern: CommandPattern, command: Execute) -> Match:
     named = _program_caught(pattern.words[0], command)
     if named is Match.NO:
         return named
-    wanted = [word for word in pattern.words[1:] if word != STAR]
+    wanted = [word for word in pattern.words[1:] if word != STAR or pattern.literal]
     if any(word is None for word in command.arguments):
         known = _arguments_caught(wanted, [word for word in command.arguments if word is not None])
         return min(named, max(known, Match.MAYBE))

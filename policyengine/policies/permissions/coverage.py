@@ -62,10 +62,12 @@ class Means(NamedTuple):
         read: what a text would do in the call's place; without it, a command's rule covers the kinds of effects that
             are common to commands and start no code.
         naming: a tool's name → the name under which it is described, so that `Bash` means every shell tool.
+        real: a path → what it leads to, links followed; nothing is asked where there is no file system to ask.
     """
 
     read: Reader | None = None
     naming: Naming = as_written
+    real: Naming = as_written
 
 
 NO_MEANS = Means()
@@ -79,7 +81,7 @@ class Coverage:
         self._request = request
         self._commands = commands_of(facts)
         self._example = Example(request, means.read)
-        self._naming = means.naming
+        self._naming, self._real = means.naming, means.real
 
     def answering(self, effect: Effect) -> tuple[Allowed, ...]:
         """Give the patterns by which an effect is covered; none where it is not."""
@@ -130,14 +132,15 @@ class Coverage:
         if pattern.about is not about or effect.unknown or effect.where != "here":
             return False
         if pattern.path is None:
-            return True  # `Read`: every file
+            return pattern.specifier is None  # `Read`: every file
         folder = anchor_of(pattern.path, one.folder, self._request)
         if folder is None:
             return False
         wanted = segments_at(pattern.path, folder)
-        if effect.recursive and names_all_below(wanted, effect.path):
+        if effect.recursive and names_all_below(wanted, effect.path) and self._real(effect.path) == effect.path:
             return True
-        return names_path(wanted, effect.path, folder=pattern.path.folder, glob=effect.glob)
+        paths = {effect.path} if effect.glob else {effect.path, self._real(effect.path)}
+        return all(names_path(wanted, path, folder=pattern.path.folder, glob=effect.glob) for path in paths)
 
     def _by_variable(self, effect: SetVariable) -> tuple[Allowed, ...]:
         """A harmless variable before a command that is covered."""
@@ -233,4 +236,4 @@ def _names_peer(pattern: ToolPattern, effect: Connect) -> bool:
         return False
     if effect.method.upper() not in READING:
         return False
-    return pattern.host is None or names_host(pattern.host, effect.host)
+    return pattern.specifier is None if pattern.host is None else names_host(pattern.host, effect.host)

@@ -5,15 +5,15 @@ from __future__ import annotations
 MAX_MEETING = 65_536  # product of two globs' lengths up to which they are compared; beyond, they may meet
 
 
-def fits(pattern: str, text: str) -> bool:
-    """Whether a whole text is what a glob says (`*` any text, `?` one character)."""
+def fits(pattern: str, text: str, one: str = "") -> bool:
+    """Whether a whole text is what a glob says: `*` is any text, the character `one` any character."""
     at = mark = 0
     star, held = -1, 0
     while at < len(text):
         if mark < len(pattern) and pattern[mark] == "*":
             star, held = mark, at
             mark += 1
-        elif mark < len(pattern) and pattern[mark] in ("?", text[at]):
+        elif mark < len(pattern) and pattern[mark] in (one, text[at]):
             mark += 1
             at += 1
         elif star >= 0:

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from policyengine.errors import LoadError
 from policyengine.policies.permissions.globs import fits, meets
-from policyengine.records import NamedTuple, Record
+from policyengine.records import NamedTuple, Record, replace
 
 DEEP = "**"
 STAR = "*"
@@ -47,6 +47,10 @@ class PathPattern(Record):
     def floats(self) -> bool:
         """Whether it goes for any depth."""
         return self.segments[:1] == (DEEP,)
+
+    def below(self) -> PathPattern:
+        """Give the same for any depth."""
+        return replace(self, segments=(DEEP, *self.segments))
 
 
 def path_pattern(specifier: str) -> PathPattern:
@@ -215,14 +219,14 @@ def _segment(wanted: str, part: str, look: _Look) -> bool:
     if not look.glob or _GLOB.isdisjoint(part):
         return _one(wanted, part)
     if look.sure:  # every name that the glob stands for
-        return part != DEEP and frozenset("?[").isdisjoint(wanted) and fits(wanted, part)
+        return part != DEEP and frozenset("?[").isdisjoint(wanted) and fits(wanted, part, "?")
     if wanted[:1] == "." and part[:1] in ("*", "?"):
         return False  # bash manual 3.5.8.1: a leading dot is matched by a dot alone
     return meets(_loose(wanted), _loose(part))
 
 
 def _one(wanted: str, part: str) -> bool:
-    return _class_fits(wanted, part) if "[" in wanted else fits(wanted, part)
+    return _class_fits(wanted, part) if "[" in wanted else fits(wanted, part, "?")
 
 
 def _class_fits(wanted: str, part: str) -> bool:

@@ -20,7 +20,8 @@ from policyengine.records import Record, replace
 
 MAX_TEXT = 16_384  # characters of one rule
 
-_NAME = lazily(r"[A-Za-z*?][\w.*?/ -]*\Z").match
+_NAME = lazily(r"[A-Za-z*][\w.*/ -]*\Z").match
+_PARAMETER = lazily(r"\s*[A-Za-z_]\w*\s*\Z").match
 _ESCAPED = lazily(r"\\([()\\])").sub
 
 
@@ -56,6 +57,9 @@ TOOLS: dict[str, About] = {
 }
 
 
+SHELL_PARAMETERS = frozenset({"run_in_background", "timeout", "description", "dangerouslyDisableSandbox"})
+
+
 class ToolPattern(Record):
     """A rule's words.
 
@@ -76,9 +80,23 @@ class ToolPattern(Record):
     host: HostPattern | None = None
 
     @property
+    def is_particular(self) -> bool:
+        """Whether it has no star anywhere: it names the very thing."""
+        plain = self.command is None or self.command.exact
+        return self.specifier is not None and plain and "*" not in self.text
+
+    @property
     def is_glob(self) -> bool:
         """Whether the tool's name is a glob."""
-        return "*" in self.tool or "?" in self.tool
+        return "*" in self.tool
+
+    def named(self, tool: str) -> ToolPattern:
+        """Give the same with another tool's name."""
+        return self if tool == self.tool else replace(self, tool=tool)
+
+    def specified(self, specifier: str) -> ToolPattern:
+        """Give the same with another specifier's text."""
+        return self if specifier == self.specifier else replace(self, specifier=specifier)
 
 
 def pattern_of(text: str) -> ToolPattern:
@@ -102,6 +120,8 @@ def pattern_of(text: str) -> ToolPattern:
     if specifier is None:
         return bare
     match about:
+        case About.COMMAND if is_parameter(bare):
+            return bare
         case About.COMMAND:
             return replace(bare, command=command_pattern(specifier))
         case About.READ | About.WRITE:
@@ -110,6 +130,20 @@ def pattern_of(text: str) -> ToolPattern:
             return replace(bare, host=host_pattern(specifier))
         case _:
             return bare
+
+
+def is_parameter(pattern: ToolPattern) -> bool:
+    """Whether a specifier is `name:value` about an argument of the call (`Agent(model:opus)`), for deny and ask rules.
+
+    For shell tools only their own parameters count, since a command may hold a colon.
+    """
+    specifier = pattern.specifier or ""
+    name, colon, value = specifier.partition(":")
+    if not colon or not value.strip() or not _PARAMETER(name):
+        return False
+    if pattern.about is About.COMMAND:
+        return name.strip() in SHELL_PARAMETERS
+    return pattern.about in (About.TOOL, About.AGENT, About.SKILL)
 
 
 def names_tool(pattern: ToolPattern, tool: str) -> bool:

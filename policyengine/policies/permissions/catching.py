@@ -1,0 +1,222 @@
+"""What deny and ask rules find in a call: they look more broadly than what allows does.
+
+One command of a line is enough, also behind a wrapper, in a substitution or in code that was read; a file counts
+whatever reads or writes it; a value that is not known may be the one that the rule means (`Match.MAYBE`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+from policyengine.effects import (
+    Connect,
+    Effect,
+    Execute,
+    Facts,
+    FileAttribute,
+    FileDelete,
+    FileRead,
+    FileWrite,
+    Transfer,
+    Where,
+)
+from policyengine.model import Frozen, Request
+from policyengine.policies.permissions.attribution import commands_of
+from policyengine.policies.permissions.commands import CommandPattern, Match, catches_command
+from policyengine.policies.permissions.coverage import SUBJECTS, Means
+from policyengine.policies.permissions.globs import fits
+from policyengine.policies.permissions.hosts import names_host
+from policyengine.policies.permissions.paths import (
+    DEEP,
+    Anchor,
+    PathPattern,
+    may_begin,
+    may_lie_below,
+    may_name,
+    names_all_below,
+    segments_at,
+)
+from policyengine.policies.permissions.rules import Source
+from policyengine.policies.permissions.syntax import About, ToolPattern, is_parameter, names_subject, names_tool
+from policyengine.records import NamedTuple
+
+TouchesFile: TypeAlias = FileRead | FileWrite | FileDelete | FileAttribute
+READS = (FileRead,)
+CHANGES = (FileWrite, FileDelete, FileAttribute)
+
+
+class Caught(NamedTuple):
+    """What a rule found: which effect (None: the call itself), and how surely.
+
+    `beside`: the file may lie among those that a search reads, whose tool leaves out what its host denies.
+    """
+
+    effect: Effect | None
+    match: Match
+    beside: bool = False
+
+
+def caught(pattern: ToolPattern, source: Source, request: Request, facts: Facts, means: Means) -> Iterator[Caught]:
+    """Give everything in a call that a rule is about."""
+    if _is_called(pattern, request, means):
+        match = _call_caught(pattern, request)
+        if match is not Match.NO:
+            yield Caught(None, match)
+    look = _LOOKS.get(pattern.about)
+    if look is not None:
+        yield from look(pattern, source, request, facts, means)
+
+
+def catches_tool(pattern: ToolPattern, request: Request, means: Means) -> bool:
+    """Whether a rule is about every use of the tool that is called."""
+    return pattern.specifier is None and _is_called(pattern, request, means)
+
+
+def _is_called(pattern: ToolPattern, request: Request, means: Means) -> bool:
+    tool = request.resource.id
+    if names_tool(_folded(pattern), tool.casefold()):
+        return True
+    return not pattern.is_glob and means.naming(pattern.tool).casefold() == means.naming(tool).casefold()
+
+
+def _folded(pattern: ToolPattern) -> ToolPattern:
+    return pattern.named(pattern.tool.casefold())
+
+
+def _call_caught(pattern: ToolPattern, request: Request) -> Match:
+    """What the call's own arguments say: a bare name is about each use, a specifier about a name or a parameter."""
+    if pattern.specifier is None:
+        return Match.YES
+    arguments = request.arguments or {}
+    if is_parameter(pattern):
+        name, _, value = pattern.specifier.partition(":")
+        given = arguments.get(name.strip())
+        return Match.YES if given is not None and fits(value.strip(), _literal(given)) else Match.NO
+    subjects = SUBJECTS.get(pattern.about, ())
+    if pattern.about is About.TOOL:
+        return Match.MAYBE  # a specifier that nothing is known of
+    folded = pattern.specified(pattern.specifier.casefold())
+    given_names = [text.casefold() for subject in subjects if isinstance(text := arguments.get(subject), str)]
+    return Match.YES if any(names_subject(folded, name.removeprefix("/")) for name in given_names) else Match.NO
+
+
+def _literal(value: Frozen) -> str:
+    return ("false", "true")[value] if isinstance(value, bool) else str(value)
+
+
+# ------------------------------------------------------------------------------------------------------------- commands
+def _commands(pattern: ToolPattern, _: Source, __: Request, facts: Facts, ___: Means) -> Iterator[Caught]:
+    commands = commands_of(facts)
+    if pattern.command is None:
+        if pattern.specifier is None:
+            yield from (Caught(command, Match.YES) for command in commands)
+        return
+    others = [_best(part, commands) for part in pattern.command.rest]
+    least = min(others, default=Match.YES)  # a rule for a pipeline is about lines that have all its commands
+    for command in commands if least is not Match.NO else ():
+        match = min(least, catches_command(pattern.command, command))
+        if match is not Match.NO:
+            yield Caught(command, match)
+
+
+def _best(pattern: CommandPattern, commands: Sequence[Execute]) -> Match:
+    return max((catches_command(pattern, command) for command in commands), default=Match.NO)
+
+
+# ---------------------------------------------------------------------------------------------------------------- files
+def _reads(pattern: ToolPattern, source: Source, request: Request, facts: Facts, means: Means) -> Iterator[Caught]:
+    yield from _files(pattern, source, request, facts, means)
+    for effect in facts.effects:
+        if type(effect) is Transfer and effect.path:
+            match = _path_caught(pattern, source, request, FileRead(effect.path), means)
+            if match is not Match.NO:
+                yield Caught(effect, match)
+
+
+def _files(pattern: ToolPattern, source: Source, request: Request, facts: Facts, means: Means) -> Iterator[Caught]:
+    kinds: tuple[type, ...] = READS if pattern.about is About.READ else CHANGES
+    searches = not any(type(effect) is Execute for effect in facts.effects)
+    for effect in facts.effects:
+        if isinstance(effect, FileRead | FileWrite | FileDelete | FileAttribute) and type(effect) in kinds:
+            match = _path_caught(pattern, source, request, effect, means)
+            if match is not Match.NO:
+                beside = match is Match.MAYBE and searches and type(effect) is FileRead and not effect.unknown
+                yield Caught(effect, match, beside)
+
+
+def _path_caught(pattern: ToolPattern, source: Source, request: Request, effect: TouchesFile, means: Means) -> Match:
+    if effect.where is not Where.HERE:
+        return Match.NO
+    if pattern.path is None:
+        return Match.YES if pattern.specifier is None else Match.NO
+    fold = str.casefold if request.context.platform in ("darwin", "win32") else str
+    paths = {effect.path} if effect.unknown or effect.glob else {effect.path, means.real(effect.path)}
+    found = [
+        _one_caught(pattern.path, tuple(map(fold, wanted)), fold(path), effect)
+        for wanted in _begun(pattern.path, source, request)
+        for path in paths
+    ]
+    return max(found, default=Match.NO)
+
+
+def _begun(path: PathPattern, source: Source, request: Request) -> set[tuple[str, ...]]:
+    """The pattern from the root, for every place where it may be meant to begin."""
+    context = request.context
+    match path.anchor:
+        case Anchor.ROOT:
+            return {segments_at(path, "/")}
+        case Anchor.HOME:
+            return {segments_at(path, context.home)} if context.home else set()
+        case Anchor.SETTINGS:  # many a rule says `/etc/x` for `//etc/x`
+            return {segments_at(path, folder) for folder in (source.folder, *context.workspace, "/") if folder}
+        case Anchor.HERE:
+            floating = path if path.floats or path.segments[:1] == ("..",) else path.below()
+            roots = (context.cwd, *context.workspace, *((source.project,) if source.project else ()))
+            return {segments_at(floating, root) for root in roots}
+
+
+def _one_caught(path: PathPattern, wanted: tuple[str, ...], have: str, effect: TouchesFile) -> Match:
+    recursive = getattr(effect, "recursive", False)
+    if effect.unknown:
+        return Match.MAYBE if may_begin(wanted, have) else Match.NO
+    if may_name(wanted, have, folder=path.folder and not recursive, glob=effect.glob):
+        return Match.YES
+    if not recursive:
+        return Match.NO
+    if names_all_below(wanted, have):
+        return Match.YES
+    if not may_lie_below(wanted, have):
+        return Match.NO
+    return Match.MAYBE if type(effect) is FileRead or wanted[:1] == (DEEP,) or path.floats else Match.YES
+
+
+# ---------------------------------------------------------------------------------------------------------------- hosts
+def _hosts(pattern: ToolPattern, _: Source, __: Request, facts: Facts, ___: Means) -> Iterator[Caught]:
+    for effect in facts.effects:
+        if type(effect) is not Connect and type(effect) is not Transfer:
+            continue
+        if pattern.host is None:
+            if pattern.specifier is None and type(effect) is Connect and effect.url:
+                yield Caught(effect, Match.YES)
+        elif names_host(pattern.host, _host(effect)):
+            yield Caught(effect, Match.YES)
+        elif effect.unknown:
+            yield Caught(effect, Match.MAYBE)
+
+
+_PORT = re.compile(r":\d+\Z")
+
+
+def _host(effect: Connect | Transfer) -> str:
+    return _PORT.sub("", effect.host)
+
+
+_Look: TypeAlias = Callable[[ToolPattern, Source, Request, Facts, Means], Iterator[Caught]]
+_LOOKS: dict[About, _Look] = {
+    About.COMMAND: _commands,
+    About.READ: _reads,
+    About.WRITE: _files,
+    About.HOST: _hosts,
+}
