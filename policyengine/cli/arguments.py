@@ -13,7 +13,7 @@ from typing import NoReturn
 from policyengine.errors import UsageError
 
 DEFAULT_PROFILE = "workstation"
-SUITES = ("shell", "parse", "linear", "opa", "rbac")
+SUITES = ("shell", "parse", "linear", "opa", "rbac", "exposure", "sign")
 LONGEST = 1_000_000
 RUNTIMES = ("claude-code",)
 
@@ -84,12 +84,20 @@ def _rules(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-shipped-rules", action="store_true", help="start empty: only what --rules names")
 
 
+def _organisation(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--organisation-key", metavar="FILE", action="append", default=[],
+        help="public key (PEM, Ed25519) that the bundle of --rules has to be signed with; may be given several times",
+    )  # fmt: skip
+
+
 def _policy(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--profile", metavar="NAME", default=DEFAULT_PROFILE, help="sandbox, workstation (default) or readonly"
     )
     _rules(parser)
     _settings(parser)
+    _organisation(parser)
 
 
 def _settings(parser: argparse.ArgumentParser) -> None:
@@ -136,6 +144,10 @@ def _bench(parser: argparse.ArgumentParser) -> None:
 
 def _compile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", default="policy.bundle", help="default: policy.bundle")
+    parser.add_argument(
+        "--sign", metavar="KEYFILE",
+        help="private key (PEM, Ed25519): the bundle, with what --rules names, is the organisation's",
+    )  # fmt: skip
     _rules(parser)
 
 
@@ -147,6 +159,17 @@ def _hook(parser: argparse.ArgumentParser) -> None:
     _policy(parser)
 
 
+def _trust(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", nargs="?", help="a project's file of permission rules; none lists all")
+    parser.add_argument("--yes", action="store_true", help="trust it without being asked")
+    parser.add_argument("--remove", action="store_true", help="trust it no longer")
+
+
+def _lint(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON object a line instead of text")
+    _policy(parser)
+
+
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "check": ("Judge one shell command: exit 0 allow, 1 ask, 2 deny.", _command),
     "explain": ("Show how a shell command is read, what it would do, and which rules say what.", _command),
@@ -154,5 +177,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "test": ("Run every example of the rules and of the program descriptions.", _rules),
     "bench": ("Measure median, p99 and throughput, caches off.", _bench),
     "compile": ("Put rules and descriptions into one bundle file, and print its digest.", _compile),
+    "trust": ("Let a project's permission rules, with the contents they have now, count as your own.", _trust),
+    "lint": ("Look for permission rules and rules that do nothing, or not what they seem to.", _lint),
     "hook": ("Answer an agent runtime's hook on standard input.", _hook),
 }

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from policyengine.cli import linear, opa, rbac_bench
+from policyengine.cli import exposure_bench, linear, opa, rbac_bench, sign_bench
 from policyengine.cli.core import open_engine, shell_request
 from policyengine.cli.everyday import EVERYDAY
 from policyengine.cli.quantiles import median_and_p99
@@ -146,7 +146,13 @@ def _text(request: Request) -> str:
     return command if isinstance(command, str) else ""
 
 
-_WHOLE: dict[str, Callable[[argparse.Namespace], int]] = {"linear": linear.run, "opa": opa.run, "rbac": rbac_bench.run}
+_WHOLE: dict[str, Callable[[argparse.Namespace], int]] = {
+    "linear": linear.run,
+    "opa": opa.run,
+    "rbac": rbac_bench.run,
+    "exposure": exposure_bench.run,
+    "sign": sign_bench.run,
+}
 _SUITES: dict[str, Callable[[argparse.Namespace], Work]] = {"shell": _shell, "parse": _parse}
 
 

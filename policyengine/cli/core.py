@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from policyengine.cli.permissions import engine_with_settings
 from policyengine.cli.wire import refusal
-from policyengine.config import ready
+from policyengine.config import Ready, ready
 from policyengine.engine import Engine
 from policyengine.errors import RequestError
 from policyengine.model import (
@@ -43,8 +43,19 @@ def open_engine(
     Raises:
         LoadError: rules are missing or broken, or there is no such profile.
     """
-    rules = ready(options.rules, options.profile, use_shipped=not options.no_shipped_rules)
-    return engine_with_settings(options, rules, projects, real)
+    return engine_with_settings(options, ready_rules(options), projects, real)
+
+
+def ready_rules(options: argparse.Namespace) -> Ready:
+    """Give the rules that `--profile`, `--rules`, `--no-shipped-rules` and `--organisation-key` ask for.
+
+    Raises:
+        LoadError: they are missing or broken, or there is no such profile.
+    """
+    return ready(
+        options.rules, options.profile,
+        use_shipped=not options.no_shipped_rules, organisation_keys=options.organisation_key,
+    )  # fmt: skip
 
 
 class Runs:

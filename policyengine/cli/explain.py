@@ -7,12 +7,11 @@ import sys
 from collections.abc import Iterator
 
 from policyengine.analysis import situation_of
-from policyengine.cli.core import Judged, judge
+from policyengine.cli.core import Judged, judge, ready_rules
 from policyengine.cli.paint import Paint, Style
 from policyengine.cli.source import Source
 from policyengine.cli.view import effect_row, finding_rows, outcome_rows
 from policyengine.cli.wire import Json, decision_json, dumps
-from policyengine.config import ready
 from policyengine.errors import ParseError
 from policyengine.records import NamedTuple
 from policyengine.shell import parse
@@ -40,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the explanation; 0 whatever the outcome."""
     judged = judge(options)
     branches, fault = tree_of(judged.text)
-    notes = notes_of(judged, ready(options.rules, options.profile, use_shipped=not options.no_shipped_rules).programs)
+    notes = notes_of(judged, ready_rules(options).programs)
     if options.json:
         tree = [{"depth": b.depth, "node": b.node, "span": [b.start, b.end], "text": b.text} for b in branches]
         answer: Json = decision_json(None, judged.decision, judged.micros)

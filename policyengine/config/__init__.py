@@ -42,6 +42,7 @@ class Ready(Record):
         tools: descriptions of tools, likewise.
         detectors: what content guardrails look for, as compiled; `policies.guardrails.content.Content` takes them.
         digest: SHA-256 of the bundle, which names the policy in every decision.
+        tier: in whose name it speaks: the organisation's where its signature holds, else the user's.
     """
 
     profile: str
@@ -51,6 +52,7 @@ class Ready(Record):
     tools: Tools
     detectors: Mapping[str, Any]
     digest: str
+    tier: Tier = Tier.USER
 
     def tool(self, name: str) -> Tool | None:
         """Give a tool's description; None where nobody described it."""
@@ -74,13 +76,28 @@ class Ready(Record):
         )
 
 
-def ready(rules: Sequence[StrPath] = (), profile: str = DEFAULT_PROFILE, *, use_shipped: bool = True) -> Ready:
+def ready(
+    rules: Sequence[StrPath] = (),
+    profile: str = DEFAULT_PROFILE,
+    *,
+    use_shipped: bool = True,
+    organisation_keys: Sequence[StrPath] = (),
+) -> Ready:
     """Make rules ready: the shipped ones and those of `rules` (directories, or a single bundle that holds everything).
+
+    Args:
+        rules: what is added, in the user's tier unless it is the organisation's bundle.
+        profile: one of those that the rules have.
+        use_shipped: whether to begin with the shipped rules.
+        organisation_keys: files of public keys; with any, `rules` has to be one bundle that one of them has signed.
 
     Raises:
         LoadError: a file is wrong, or there is no such profile.
-        BundleError: the bundle is damaged or of another version.
+        BundleError: the bundle is damaged, of another version, or not signed as it has to be.
+        TokenError: a file holds no public key.
     """
+    if organisation_keys:
+        return opened(_signed_bundle(rules, organisation_keys), profile)
     if len(rules) == 1 and os.path.isfile(rules[0]):
         return opened(open_bundle(rules[0]), profile)
     return opened(_cached(source_files(rules, use_shipped=use_shipped)), profile)
@@ -102,16 +119,29 @@ def load(
 
 
 def source_files(
-    rules: Sequence[StrPath] = (), *, project: Sequence[StrPath] = (), use_shipped: bool = True
+    rules: Sequence[StrPath] = (),
+    *,
+    project: Sequence[StrPath] = (),
+    use_shipped: bool = True,
+    tier: Tier = Tier.USER,
 ) -> list[SourceFile]:
-    """Read the files of a rule set, in the order in which they are compiled.
+    """Read the files of a rule set, in the order in which they are compiled; `tier` is that of `rules`.
 
     Raises:
         LoadError: a directory or file cannot be read, or a file lies where nothing is looked for.
     """
     folders: list[tuple[StrPath, Tier]] = [(shipped(), Tier.SHIPPED)] if use_shipped else []
-    folders += [(path, Tier.USER) for path in rules] + [(path, Tier.PROJECT) for path in project]
+    folders += [(path, tier) for path in rules] + [(path, Tier.PROJECT) for path in project]
     return [file for folder, tier in folders for file in files_of(folder, tier)]
+
+
+def _signed_bundle(rules: Sequence[StrPath], keys: Sequence[StrPath]) -> Bundle:
+    from policyengine.config.keys import public_file  # noqa: PLC0415  cryptography, 40 ms
+    from policyengine.signing.bundles import vouching  # noqa: PLC0415
+
+    if len(rules) != 1:
+        raise LoadError("the organisation's key checks one bundle", expected="one signed bundle as the only rules")
+    return open_bundle(rules[0], vouch=vouching(public_file(key) for key in keys))
 
 
 def compiled(files: Sequence[SourceFile]) -> Bundle:
@@ -148,6 +178,7 @@ def opened(bundle: Bundle, profile: str) -> Ready:
         tools=Tools(bundle.group("tool")),
         detectors=bundle.group("detector"),
         digest=bundle.digest,
+        tier=bundle.tier,
     )
 
 

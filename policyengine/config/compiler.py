@@ -23,6 +23,8 @@ from policyengine.policies.ruleset.sight import BUILTIN
 def compile_files(files: Sequence[SourceFile]) -> bytes:
     """Check all files and compile them into one bundle, with the rules of every profile.
 
+    It speaks in the organisation's name if a file does.
+
     Raises:
         LoadError: the first fault that is found; nothing is compiled then.
     """
@@ -40,7 +42,11 @@ def compile_files(files: Sequence[SourceFile]) -> bytes:
     }
     for name, profile in profiles.items():
         groups[f"rules {name}"] = _by_kind(rules, profile)
-    return compile_bundle(groups, digest_of(files))
+    return compile_bundle(groups, digest_of(files), _speaker(files))
+
+
+def _speaker(files: Iterable[SourceFile]) -> Tier:
+    return Tier.ORGANISATION if any(file.tier is Tier.ORGANISATION for file in files) else Tier.USER
 
 
 def checked_rules(files: Sequence[SourceFile], documents: Mapping[str, Sequence[Document]]) -> list[CheckedRule]:

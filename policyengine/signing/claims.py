@@ -155,13 +155,7 @@ def decoded(data: bytes, purpose: Purpose, kid: str, scope: str) -> Claims:
     return claims
 
 
-# Fields without which a token of a purpose says nothing, or says it of everything.
-_REQUIRED: dict[Purpose, tuple[str, ...]] = {
-    Purpose.DECISION: ("tool", "arguments_digest"),
-    Purpose.EXPOSURE: (),
-    Purpose.APPROVAL: ("tool", "arguments_digest", "asks"),
-    Purpose.DELEGATION: (),
-}
+_DECISION, _APPROVAL = Purpose.DECISION, Purpose.APPROVAL
 
 
 def _check(claims: Claims) -> None:
@@ -169,18 +163,23 @@ def _check(claims: Claims) -> None:
         raise TokenError("token.claims", "`jti` has to be 1 to 64 letters, digits, `-` and `_`")
     if not claims.scope:
         raise TokenError("token.claims", "a token needs a scope, which the host declares")
-    if claims.purpose is Purpose.DECISION and claims.outcome is None:
-        raise TokenError("token.claims", "a decision needs an outcome")
-    for name in _REQUIRED[claims.purpose]:
-        if not getattr(claims, name):
-            raise TokenError("token.claims", f"the purpose `{claims.purpose.value}` needs `{name}`")
-    for time in (claims.issued, claims.not_before, claims.expires):
-        moment(time)
+    if claims.purpose is _DECISION:
+        _check_call(claims, claims.outcome is not None)
+    elif claims.purpose is _APPROVAL:
+        _check_call(claims, bool(claims.asks))
+    if not moment(claims.not_before) < moment(claims.expires):
+        raise TokenError("token.claims", "a token has to expire after it begins to count")
+    moment(claims.issued)
     for count in (claims.depth, claims.sequence):
         if type(count) is not int or count < 0:
             raise TokenError("token.claims", "`depth` and `sequence` have to be whole numbers")
-    if not claims.not_before < claims.expires:
-        raise TokenError("token.claims", "a token has to expire after it begins to count")
+
+
+def _check_call(claims: Claims, answers: bool) -> None:
+    """Refuse a decision or approval that would be one of every call, or of none."""
+    if not (answers and claims.tool and claims.arguments_digest):
+        needed = "`tool`, `arguments_digest`, and `outcome` in a decision or `asks` in an approval"
+        raise TokenError("token.claims", f"a token about a call needs {needed}")
 
 
 def moment(value: object) -> float:
@@ -273,27 +272,27 @@ _OUTCOMES = {outcome.word: outcome for outcome in Outcome}
 _KINDS = {kind.value: kind for kind in ObligationKind}
 
 
-def _pairs(value: Any) -> list[tuple[str, str]]:
+def _pairs(value: Any) -> list[list[str]]:
     if type(value) is not list:
         raise malformed("expected a list of pairs")
-    pairs = [_texts(pair) for pair in value]
-    if any(len(pair) != 2 for pair in pairs):
-        raise malformed("expected pairs")
-    return [(pair[0], pair[1]) for pair in pairs]
+    for pair in value:
+        if type(pair) is not list or len(pair) != 2 or not (type(pair[0]) is type(pair[1]) is str):
+            raise malformed("expected pairs of texts")
+    return value
 
 
 def _asks(value: Any) -> tuple[Ask, ...]:
-    return tuple(Ask(*pair) for pair in _pairs(value))
+    return tuple([Ask(*pair) for pair in _pairs(value)])
 
 
 def _skills(value: Any) -> tuple[SkillHash, ...]:
-    return tuple(SkillHash(*pair) for pair in _pairs(value))
+    return tuple([SkillHash(*pair) for pair in _pairs(value)])
 
 
 def _obligations(value: Any) -> tuple[Obligation, ...]:
     if type(value) is not list:
         raise malformed("expected a list of obligations")
-    return tuple(_obligation(item) for item in value)
+    return tuple([_obligation(item) for item in value])
 
 
 def _obligation(value: Any) -> Obligation:

@@ -28,8 +28,8 @@ MAX_TOKEN = 64 * 1024  # characters
 MAX_SCOPE = 1024  # bytes
 _ANY_VERSION = re.compile(r"pe[0-9]{1,4}", re.ASCII)
 _PURPOSES = {purpose.value: purpose for purpose in Purpose}
-_TYPE = {purpose.value: f"policyengine/{purpose.value}/v1" for purpose in Purpose}
-_CAVEAT_TYPE = "policyengine/caveat/v1"
+_TYPE = {purpose.value: f"policyengine/{purpose.value}/v1".encode() for purpose in Purpose}
+_CAVEAT_TYPE = b"policyengine/caveat/v1"
 
 
 class Expected(TypedDict, total=False):
@@ -74,9 +74,9 @@ def sign(what: Claims, keyring: Keyring) -> str:
     Raises:
         TokenError: they say nothing that can be signed (`token.claims`, `token.time`), or too much (`token.too-large`).
     """
-    scope = claims.utf8(what.scope)
-    body = f"{VERSION}.{what.purpose.value}.{keyring.active}.{_text(_scope(scope))}.{_text(claims.encoded(what))}"
-    token = f"{body}.{_text(_root_mac(keyring, what.purpose, keyring.active, scope, body))}"
+    scope, purpose, kid = claims.utf8(what.scope), what.purpose.value, keyring.active
+    body = f"{VERSION}.{purpose}.{kid}.{_text(_scope(scope))}.{_text(claims.encoded(what))}"
+    token = f"{body}.{_text(_root_mac(keyring, purpose, kid, scope, body))}"
     return _bounded(token)
 
 
@@ -103,7 +103,6 @@ def verify(
     present = moment(now)
     head = _Head(token)
     head.check(purpose)
-    keyring.check(head.kid)
     found = _opened(head, keyring, claims.utf8(scope_id), scope_id)
     if present < found.not_before:
         raise TokenError("token.not-yet-valid", "not valid yet")
@@ -155,43 +154,44 @@ class _Head:
         """Refuse another purpose, and caveats where none can be."""
         if self.purpose not in _PURPOSES:
             raise malformed("no purpose")
-        if self.purpose != purpose.value:
+        if self.purpose != purpose:
             raise TokenError("token.purpose", f"expected a token for `{purpose.value}`")
         if self.caveats and purpose is not Purpose.DELEGATION:
             raise malformed("caveats in a token that is no delegation")
 
 
 def _opened(head: _Head, keyring: Keyring, scope: bytes, scope_id: str) -> Claims:
-    purpose = _PURPOSES[head.purpose]
     if not hmac.compare_digest(head.scope, _text(_scope(scope))):
         # Told from a forgery only if it is truly signed for the scope that it names.
-        ours = _holds(head, keyring, purpose, _bytes(head.scope))
+        ours = _holds(head, keyring, _bytes(head.scope))
         raise TokenError("token.scope", "issued for another scope") if ours else _forged()
-    if not _holds(head, keyring, purpose, scope):
+    if not _holds(head, keyring, scope):
         raise _forged()
-    found = claims.decoded(_bytes(head.payload), purpose, head.kid, scope_id)
+    found = claims.decoded(_bytes(head.payload), _PURPOSES[head.purpose], head.kid, scope_id)
+    if not head.caveats:
+        return found
     return caveats.narrowed(found, [caveats.decoded(_bytes(one)) for one in head.caveats])
 
 
-def _holds(head: _Head, keyring: Keyring, purpose: Purpose, scope: bytes) -> bool:
+def _holds(head: _Head, keyring: Keyring, scope: bytes) -> bool:
     """Whether the MAC is that of the characters before it. Compared as text: base64 has two spellings of the same."""
-    mac = _root_mac(keyring, purpose, head.kid, scope, head.root)
+    mac = _root_mac(keyring, head.purpose, head.kid, scope, head.root)
     for caveat in head.caveats:
         mac = _next_mac(mac, caveat)
     return hmac.compare_digest(head.mac, _text(mac))
 
 
-def _root_mac(keyring: Keyring, purpose: Purpose, kid: str, scope: bytes, body: str) -> bytes:
-    return keyring.mac(kid, purpose.value, _scope(scope), _authenticated(_TYPE[purpose.value], body))
+def _root_mac(keyring: Keyring, purpose: str, kid: str, scope: bytes, body: str) -> bytes:
+    return keyring.mac(kid, purpose, _scope(scope), authenticated(_TYPE[purpose], body.encode("ascii")))
 
 
 def _next_mac(mac: bytes, caveat: str) -> bytes:
-    return hmac.digest(mac, _authenticated(_CAVEAT_TYPE, caveat), "sha256")
+    return hmac.digest(mac, authenticated(_CAVEAT_TYPE, caveat.encode("ascii")), "sha256")
 
 
-def _authenticated(kind: str, body: str) -> bytes:
-    """DSSE's pre-authentication encoding; both are ASCII, so characters are bytes."""
-    return f"DSSEv1 {len(kind)} {kind} {len(body)} {body}".encode("ascii")
+def authenticated(kind: bytes, body: bytes) -> bytes:
+    """Encode what is authenticated as DSSE does: no two pairs of a kind and a body give the same bytes."""
+    return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(body), body)
 
 
 def _scope(scope: bytes) -> bytes:
