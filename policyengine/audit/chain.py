@@ -35,6 +35,7 @@ class Chain:
             self._before = None
             self._doubtful = Problem(found.code, self.name, self._number, found.message)
             return False
+        self.name = self.name or found.segment  # of one file without a head, only its records say the name
         if found.segment != self.name:
             self._before = None
             self._add("audit.spliced", f"record {found.seq} of the segment `{found.segment}`")

@@ -123,6 +123,11 @@ def head_slot(segment: str, count: int, last: str, macs: Macs) -> bytes:
     return (said + f',"mac":"{macs.mac(Use.HEAD, said)}"}}'.encode()).ljust(SLOT - 1) + b"\n"
 
 
+def is_blank(data: bytes) -> bool:
+    """Whether the file of a head was made and not written yet."""
+    return not data.strip(b"\0")
+
+
 def head_of(data: bytes, macs: Macs) -> Head | Fault:
     """Read the two slots of a head: the newer that holds counts."""
     slots = [_slot_of(data[SLOT * index : SLOT * (index + 1)], index, macs) for index in (0, 1)]

@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -37,9 +38,10 @@ _SEGMENT_FILE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,63})\.jsonl")
 
 def is_file(path: str | os.PathLike[str]) -> bool:
     """Whether a path names a log of one file."""
-    if os.path.isdir(path):
-        return False
-    return os.path.lexists(path) or os.fspath(path).endswith(FILE_SUFFIXES)
+    try:
+        return not stat.S_ISDIR(os.stat(path).st_mode)  # one look: another process may just be making it
+    except OSError:
+        return os.fspath(path).endswith(FILE_SUFFIXES) or os.path.islink(path)
 
 
 def file_place(path: str | os.PathLike[str]) -> Place:
@@ -92,14 +94,20 @@ class AuditLog:
         self.left: tuple[tuple[str, AuditError], ...] = ()  # segments found unsound, which were left as they are
         self._folder: int | None = None
         self._place: Place | None = None
-        if is_file(self._path):
-            self._place = file_place(self._path)
-            self._folders: tuple[int, ...] = (self._place.folder,)
-        else:
-            self._folder = open_folder(self._path, create=True)
-            self._heads = open_folder(HEADS, self._folder, create=True)
-            self._folders = (self._folder, self._heads)
-        self._segment = self._opened()
+        self._folders: list[int] = []
+        self._closed = False
+        try:
+            if is_file(self._path):
+                self._place = file_place(self._path)
+                self._folders.append(self._place.folder)
+            else:
+                self._folders.append(folder := open_folder(self._path, create=True))
+                self._folders.append(heads := open_folder(HEADS, folder, create=True))
+                self._folder, self._heads = folder, heads
+            self._segment = self._opened()
+        except BaseException:
+            self._close_folders()
+            raise
 
     def append(self, record: Mapping[str, Frozen]) -> Receipt:
         """Keep a record; once this returns, it is kept.
@@ -108,6 +116,8 @@ class AuditLog:
             AuditError: it is not; the caller has to deny.
         """
         with self._lock:
+            if self._closed:
+                raise AuditError("audit.closed", "the log is closed")
             if self._pid != os.getpid() or (self._segment.size > MAX_SEGMENT and self._folder is not None):
                 self._begin_another()
             return self._segment.append(record, self._clock())
@@ -130,10 +140,14 @@ class AuditLog:
     def close(self) -> None:
         """End writing: another process may take the segment over."""
         with self._lock:
-            self._segment.close()
-            for opened in self._folders:
-                os.close(opened)
-            self._folders = ()
+            if not self._closed:
+                self._closed = True
+                self._segment.close()
+                self._close_folders()
+
+    def _close_folders(self) -> None:
+        for opened in self._folders:
+            os.close(opened)
 
     def _head(self, name: str) -> tuple[int, str]:
         assert self._folder is not None
@@ -164,10 +178,11 @@ class AuditLog:
         assert self._folder is not None
         left = []
         for name in names_in(self._folder)[: -MAX_TRIES - 1 : -1]:
-            if not has(self._heads, name + HEAD_SUFFIX):
+            place = folder_place(self._folder, self._heads, name)
+            if not has(self._heads, place.head) or _is_empty(place):
                 continue
             try:
-                segment = self._taken(folder_place(self._folder, self._heads, name), name, 0.0)
+                segment = self._taken(place, name, 0.0)
             except Unsound as error:
                 left.append((name, error))
                 continue
@@ -209,6 +224,14 @@ class AuditLog:
             event: dict[str, Frozen] = {"type": "log", "event": "repaired"}
             segment.append(event | {"bytes": segment.torn, "sha256": segment.torn_digest}, self._clock())
         return segment
+
+
+def _is_empty(place: Place) -> bool:
+    """Whether a segment was only begun, perhaps by a writer that is about to name it in the manifest."""
+    try:
+        return os.stat(place.file, dir_fd=place.folder, follow_symlinks=False).st_size == 0
+    except OSError:
+        return True
 
 
 def _new_name(now: float) -> str:

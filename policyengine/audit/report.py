@@ -27,6 +27,7 @@ STANDINGS: dict[str, Standing] = {
     "audit.torn": Standing.SOUND,  # half a line at the end, which the next writer cuts off
     "audit.repaired": Standing.SOUND,  # a writer did so
     "audit.ahead": Standing.SOUND,  # records that the head does not count yet
+    "audit.head-torn": Standing.SOUND,  # half a head; the other half holds
     "audit.unused": Standing.SOUND,  # a segment that was begun and holds nothing
     # What cannot be read or checked.
     "audit.missing": Standing.UNREADABLE,

@@ -26,6 +26,7 @@ from policyengine.audit.lines import (
     digest,
     head_of,
     head_slot,
+    is_blank,
     line_of,
     record_json,
 )
@@ -106,14 +107,13 @@ class Segment:
 
     def _take_over(self, place: Place, name: str) -> None:
         size = os.fstat(self._file).st_size
-        is_new = size == 0 and not has(place.heads, place.head)
-        if not is_new and not has(place.heads, place.head):
+        if size and not has(place.heads, place.head):
             raise Unsound("audit.head-missing", "the segment has records and no head")
-        self._head = open_file(place.heads, place.head, os.O_RDWR | (os.O_CREAT | os.O_EXCL if is_new else 0))
-        if is_new:
-            os.pwrite(self._head, head_slot(name, 0, START_HASH, self._macs), 0)
-            self._settle(place)
-        head = head_of(read_all(self._head, 2 * SLOT + 1), self._macs)
+        self._head = open_file(place.heads, place.head, os.O_RDWR | os.O_CREAT)
+        data = read_all(self._head, 2 * SLOT + 1)
+        if not size and is_blank(data):
+            data = self._begin(place, name)
+        head = head_of(data, self._macs)
         if isinstance(head, Fault):
             raise Unsound(head.code, head.message)
         end = end_of(self._file, size, head, self._macs)
@@ -123,6 +123,14 @@ class Segment:
         if self.torn:
             self.torn_digest = hashlib.sha256(os.pread(self._file, self.torn, end.size)).hexdigest()
             os.ftruncate(self._file, end.size)
+
+    def _begin(self, place: Place, name: str) -> bytes:
+        slot = head_slot(name, 0, START_HASH, self._macs)
+        if os.pwrite(self._head, slot, 0) != SLOT:
+            os.ftruncate(self._head, 0)
+            raise AuditError("audit.full", "there is no room for the head of a segment")
+        self._settle(place)
+        return slot
 
     def _settle(self, place: Place) -> None:
         """Let the names of new files survive what the records have to survive."""

@@ -13,7 +13,7 @@ from typing import Any
 from policyengine.audit.chain import Chain
 from policyengine.audit.files import failed, has, open_file, open_folder, read_all
 from policyengine.audit.keys import AuditKey, Macs
-from policyengine.audit.lines import MAX_LINE, SLOT, Anchor, Fault, Head, Line, anchor_of, head_of, line_of
+from policyengine.audit.lines import MAX_LINE, SLOT, Anchor, Fault, Head, Line, anchor_of, head_of, is_blank, line_of
 from policyengine.audit.log import HEAD_SUFFIX, HEADS, MANIFEST, file_place, folder_place, is_file, names_in
 from policyengine.audit.report import Extent, Problem, Report
 from policyengine.audit.segment import Place
@@ -151,13 +151,15 @@ class _Reader:
     def _check(self, stream: _Stream) -> Extent:
         head = self._head(stream)
         lines = _lines(stream.place, self._macs)
-        if head is None:
-            if os.stat(stream.place.file, dir_fd=stream.place.folder, follow_symlinks=False).st_size == 0:
-                self._add("audit.unused", stream.name, "it was begun and holds nothing")
-                return Extent(stream.name, 0, None, None)
+        if head is None and _size(stream.place) == 0 and stream.name not in self._listed:
+            self._add("audit.unused", stream.name, "it was begun and holds nothing")
+            return Extent(stream.name, 0, None, None)
+        if head is None:  # perhaps the segment was begun a moment ago
             head = self._head(stream) or Fault("audit.head-missing", "it has records and no head")
         if isinstance(head, Fault):
             self._add(head.code, stream.name, head.message)
+        elif head.torn:
+            self._add("audit.head-torn", stream.name, "half of the head does not hold; the other half counts")
         chain = Chain(stream.name or _name_of(head), head if isinstance(head, Head) else None)
         torn = 0
         for found in lines:
@@ -188,15 +190,18 @@ class _Reader:
             )
 
     def _head(self, stream: _Stream) -> Head | Fault | None:
-        """Read a segment's head; None where there is none."""
+        """Read a segment's head; None where there is none, or one that was not written yet."""
         place = stream.place
         if not has(place.heads, place.head):
             return None
         opened = open_file(place.heads, place.head, os.O_RDONLY)
         try:
-            head = head_of(read_all(opened, 2 * SLOT + 1), self._macs)
+            data = read_all(opened, 2 * SLOT + 1)
         finally:
             os.close(opened)
+        if is_blank(data):
+            return None
+        head = head_of(data, self._macs)
         if isinstance(head, Head) and stream.name not in {head.segment, ""}:
             return Fault("audit.head-foreign", f"its head is that of the segment `{head.segment}`")
         return head
@@ -224,7 +229,7 @@ class _Reader:
     def _is_unused(self, name: str) -> bool:
         """Whether a head without a segment is one that is just being made."""
         head = self._head(_Stream(name, folder_place(self._folders[0], self._folders[1], name)))
-        return isinstance(head, Head) and head.total == 0
+        return head is None or (isinstance(head, Head) and head.total == 0)
 
     def compare_with(self, anchors: Iterable[Anchor]) -> None:
         """Hold the log against anchors, and against what its own checkpoints say of other segments."""
@@ -247,6 +252,10 @@ class _Reader:
 
 _OF_THE_LOG = (b'{"type":"log",', b'{"type":"checkpoint",')
 _PERHAPS = ", or power was lost: this log is kept against the end of a process only"
+
+
+def _size(place: Place) -> int:
+    return os.stat(place.file, dir_fd=place.folder, follow_symlinks=False).st_size
 
 
 def _name_of(head: Head | Fault) -> str:
