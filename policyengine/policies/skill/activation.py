@@ -81,8 +81,16 @@ def begun(skills: SkillState, counting: Counting) -> SkillState:
 
     A skill that is edited since, gone or not authorised does not count yet.
     """
-    counted = _counted(skills, skills.loaded, counting)
+    known = _cleared_if_possible(skills, counting)
+    counted = _counted(known, known.loaded, counting)
     return replace(counted, reply=counted.reply + 1, before=counted.ceiling)
+
+
+def _cleared_if_possible(skills: SkillState, counting: Counting) -> SkillState:
+    try:
+        return cleared(skills, counting)
+    except Exception:  # whatever a registry raises: nothing is known, so what is suspected stays so
+        return skills
 
 
 def _counted(skills: SkillState, paths: Iterable[str], counting: Counting) -> SkillState:
@@ -132,6 +140,20 @@ def attempted(skills: SkillState, found: Iterable[Skill], counting: Counting) ->
         elif len(loaded) < MAX_SKILLS:  # beyond, what it restricts is in the ceiling, and it adds nothing
             loaded[skill.path] = ActiveSkill(skill.digest, allowed, skills.reply, first=first)
     return replace(skills, loaded=loaded, ceiling=ceiling)
+
+
+def cleared(skills: SkillState, counting: Counting) -> SkillState:
+    """Say of files that were suspected whether they are skills: their loads have begun; the others are forgotten.
+
+    Raises:
+        Exception: whatever the registry raises.
+    """
+    suspects = [path for path, active in skills.loaded.items() if not (active.digest or active.complete)]
+    if not suspects:
+        return skills
+    found = [skill for path in suspects if (skill := counting.registry.find(path)) is not None]
+    known = {path: active for path, active in skills.loaded.items() if path not in suspects}
+    return attempted(replace(skills, loaded=known), found, counting)
 
 
 def completed(skills: SkillState, found: Iterable[Skill]) -> SkillState:

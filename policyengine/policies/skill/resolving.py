@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 
-from policyengine.policies.skill.activation import Mode
+from policyengine.policies.skill.activation import Counting, Mode, cleared
 from policyengine.policies.skill.entries import Clause, clause_of, joined, narrowed
 from policyengine.policies.skill.registry import Registry, Skill, problem_of
 from policyengine.records import NamedTuple, Record
@@ -72,20 +72,24 @@ class _Live(NamedTuple):
         return narrowed(self.active.allowed, self.skill.allowed)
 
 
-def resolved(skills: SkillState, registry: Registry, mode: Mode, agent: str) -> Resolved:
+def resolved(skills: SkillState, counting: Counting, agent: str) -> Resolved:
     """Resolve the skills of one run; its outer runs are for the caller. Passive skills ask no registry."""
     if skills.slash is None and not skills.loaded:
         if skills.ceiling is None:
             return PASSIVE
         return Resolved(source=Source.SKILL_CONTEXT, problem=NONE_AUTHORISED)
     source = Source.SKILL_CONTEXT if skills.slash is None else Source.SLASH
+    registry = counting.registry
     try:
         if skills.slash is not None:
             return _by_slash(skills.slash, registry, agent)
-        live = [_Live(active, _usable(registry, path, agent)) for path, active in skills.loaded.items()]
+        known = cleared(skills, counting)
+        live = [_Live(active, _usable(registry, path, agent)) for path, active in known.loaded.items()]
     except Exception:  # whatever a registry raises: nothing is known
         return Resolved(source=source, problem=REGISTRY_FAILED)
-    return _by_context(live, skills.ceiling, mode)
+    if not live and known.ceiling is None:
+        return PASSIVE
+    return _by_context(live, known.ceiling, counting.mode)
 
 
 def _usable(registry: Registry, path: str, agent: str) -> Skill | None:

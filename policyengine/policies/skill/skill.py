@@ -132,14 +132,14 @@ class SkillPolicy(Record):
         skills = self._known(request, state)
         if request.arguments is not None and self.loading(request, facts).alone:
             skills = _before(skills)
-        return self._judged(self._levels(skills, request.principal), request, facts)
+        return self._judged(self._levels(skills, state, request.principal), request, facts)
 
     def bounds(self, request: Request, names: Sequence[str], state: RunState) -> list[Verdict]:
         """Give for each name what `evaluate` says about it without arguments, with the skills resolved once."""
         kind = request.resource.kind
         if kind is not ResourceKind.TOOL or self._is_passive(request, state):
             return [self.evaluate(_about(request, name), NO_FACTS, state) for name in names]
-        levels = self._levels(self._known(request, state), request.principal)
+        levels = self._levels(self._known(request, state), state, request.principal)
         return [self._judged(levels, _about(request, name), NO_FACTS) for name in names]
 
     def _is_passive(self, request: Request, state: RunState) -> bool:
@@ -160,10 +160,11 @@ class SkillPolicy(Record):
         except Exception:  # whatever a registry raises: the run's own skills will meet it as well
             return []
 
-    def _levels(self, skills: SkillState, principal: Principal) -> list[Resolved]:
+    def _levels(self, skills: SkillState, state: RunState, principal: Principal) -> list[Resolved]:
         """What is left by this run's skills, and by those of the runs around it; all of them bind."""
-        own = resolved(skills, self.registry, self.mode, principal.agent)
-        return [own, *(resolved(outer, self.registry, self.mode, outer.agent) for outer in skills.outer)]
+        counting = self._counting(state)
+        own = resolved(skills, counting, principal.agent)
+        return [own, *(resolved(outer, counting, outer.agent) for outer in skills.outer)]
 
     def _judged(self, levels: Iterable[Resolved], request: Request, facts: Facts) -> Verdict:
         if request.resource.id in self.framework and all(map(_reveals, facts.effects)):
@@ -249,7 +250,7 @@ class SkillPolicy(Record):
     # ---------------------------------------------------------------------------------------------------------- signing
     def claims(self, request: Request, state: RunState, names: Collection[str]) -> SkillClaims:
         """Say what a token about this run has to carry; `names` are all tools there are, deferred ones included."""
-        levels = self._levels(self._known(request, state), request.principal)
+        levels = self._levels(self._known(request, state), state, request.principal)
         refs = {ref.id: ref for level in levels for ref in level.skills}
         if all(level.is_open for level in levels):
             return SkillClaims(source=levels[0].source, skills=tuple(refs.values()))
