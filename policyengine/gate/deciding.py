@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 from policyengine.effects import Facts
 from policyengine.engine import Engine
@@ -16,7 +17,7 @@ from policyengine.gate.recording import decision_entry, recorded, reply_entry
 from policyengine.gate.requests import call_of, request_of
 from policyengine.gate.skills import analysed, attempted
 from policyengine.gate.states import changed
-from policyengine.gate.steps import Decide, Do, Steps
+from policyengine.gate.steps import Decide, Do, Steps, guarded
 from policyengine.gate.terms import Call, Run, SignedDecision
 from policyengine.gate.tokens import decision_token, verified_approval
 from policyengine.model import Decision, Finding, Grant, Outcome, Request
@@ -56,20 +57,26 @@ def before_tool(held: Held, call: Call, run: Run) -> Steps[SignedDecision]:
     except RequestError as error:
         decision = undecided(_impossible(error))
     else:
-        case = Case(engine_for(held, request, run, presented), request, run, presented)
-        decision = yield from _settled(parts, case)
+        deciding = _settled(held, request, run, presented)
+        decision = yield from guarded(deciding, parts.engine.control_flow, partial(_broken, request))
     signed = yield from _kept(parts, decision, call, run, presented)
     if signed.token and signed.outcome is Outcome.ALLOW:
         held.memory.issue(signed.id)
     return signed
 
 
+def _broken(request: Request | None, error: Exception) -> Decision:
+    return undecided(failed("gate.failed", "The decision failed", error), request)
+
+
 def _impossible(error: RequestError) -> Finding:
     return finding(error.code, f"This call cannot be decided: {error.message}.")
 
 
-def _settled(parts: Parts, case: Case) -> Steps[Decision]:
+def _settled(held: Held, request: Request, run: Run, presented: Presented) -> Steps[Decision]:
     """Decide, and keep what the run is after that."""
+    parts = held.parts
+    case = Case(engine_for(held, request, run, presented), request, run, presented)
     decision: Decision | None = None
 
     def change(state: RunState) -> Steps[RunState]:
@@ -77,9 +84,9 @@ def _settled(parts: Parts, case: Case) -> Steps[Decision]:
         decision, later = yield from _judged(parts, case, state)
         return later
 
-    problem = yield from changed(parts, case.run, change)
+    problem = yield from changed(parts, run, change)
     if problem is not None:
-        return undecided(problem, case.request) if decision is None else denied(decision, problem)
+        return undecided(problem, request) if decision is None else denied(decision, problem)
     assert decision is not None  # what was kept has been decided
     return decision
 
@@ -189,19 +196,29 @@ def _final_call(decision: Decision, call: Call) -> Call:
 # ------------------------------------------------------------------------------------------------------------- a set
 def after_model(held: Held, calls: Sequence[Call], run: Run) -> Steps[tuple[SignedDecision, ...]]:
     """Decide the calls of one reply (`Gate.after_model`)."""
-    parts, presented, ids = held.parts, Presented(), Counter(call.id for call in calls if call.id)
-    wrongs = [_wrong_in_set(at, call, ids) for at, call in enumerate(calls)]
-    cases = [_case(held, call, run, presented, wrong) for call, wrong in zip(calls, wrongs, strict=True)]
-    state, problem = yield from _noted(parts, run, cases)
-    decided: list[SignedDecision] = []
-    for call, case in zip(calls, cases, strict=True):
-        decision, state = yield from _foreseen(parts, case, state, problem)
-        decided.append(SignedDecision(decision=decision, call=_final_call(decision, call), run=run))
+    parts, presented = held.parts, Presented()
+
+    def broken(error: Exception) -> list[SignedDecision]:
+        return [SignedDecision(decision=_broken(None, error), call=call, run=run) for call in calls]
+
+    decided = yield from guarded(_all(held, calls, run, presented), parts.engine.control_flow, broken)
     held.memory.deny(run, frozenset(one.call.id for one in decided if one.call.id and one.outcome is Outcome.DENY))
     problem = yield from recorded(parts, lambda: reply_entry(parts, decided, run, presented.refused))
     if problem is None:
         return tuple(decided)
     return tuple(replace(one, decision=denied(one.decision, problem)) for one in decided)
+
+
+def _all(held: Held, calls: Sequence[Call], run: Run, presented: Presented) -> Steps[list[SignedDecision]]:
+    ids = Counter(call.id for call in calls if call.id)
+    wrongs = [_wrong_in_set(at, call, ids) for at, call in enumerate(calls)]
+    cases = [_case(held, call, run, presented, wrong) for call, wrong in zip(calls, wrongs, strict=True)]
+    state, problem = yield from _noted(held.parts, run, cases)
+    decided = []
+    for call, case in zip(calls, cases, strict=True):
+        decision, state = yield from _foreseen(held.parts, case, state, problem)
+        decided.append(SignedDecision(decision=decision, call=_final_call(decision, call), run=run))
+    return decided
 
 
 def _case(held: Held, call: Call, run: Run, presented: Presented, wrong: Finding | None) -> Case | Decision:

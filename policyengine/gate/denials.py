@@ -60,6 +60,7 @@ _DUTIES = {
     ObligationKind.NEUTRALISE: "can_change_results",
     ObligationKind.TRUNCATE: "can_change_results",
     ObligationKind.SANDBOX: "can_sandbox",
+    ObligationKind.TIMEOUT: "can_limit_time",
     ObligationKind.NOTIFY: "can_notify",
 }
 _CONTROLS = {
@@ -78,6 +79,10 @@ _LACKS = {
         "The result would have to be changed before it is shown, and this host cannot do that.",
     ),
     "can_sandbox": ("gate.cannot-sandbox", "This has to run in a sandbox, and this host has none."),
+    "can_limit_time": (
+        "gate.cannot-limit-time",
+        "This may only take a limited time, and this host cannot end it.",
+    ),
     "can_notify": ("gate.cannot-notify", "Somebody has to be told about this, and this host cannot do that."),
     "can_stop": ("gate.cannot-stop", "This ends the run, and this host cannot do that."),
     "can_interrupt": ("gate.cannot-interrupt", "This interrupts the run, and this host cannot do that."),

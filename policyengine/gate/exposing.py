@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from policyengine.engine.exposure import Catalogue, exposed
 from policyengine.errors import RequestError
-from policyengine.gate.bounds import Presented, bounds_of_agent, narrowed
+from policyengine.gate.bounds import Presented, Refused, bounds_of_agent, narrowed
 from policyengine.gate.denials import failed, finding
 from policyengine.gate.messages import labels_of
 from policyengine.gate.parts import Held, Parts
@@ -14,7 +14,7 @@ from policyengine.gate.recording import entry, exposure_entry, recorded
 from policyengine.gate.requests import circumstances, question_about
 from policyengine.gate.skills import Begun, began
 from policyengine.gate.states import changed, labelled, loaded
-from policyengine.gate.steps import Steps
+from policyengine.gate.steps import Steps, guarded
 from policyengine.gate.terms import Duty, Message, Run, SignedExposure
 from policyengine.gate.tokens import exposure_token
 from policyengine.model import Exposure, Finding, Outcome, Request
@@ -36,41 +36,52 @@ class Shown(NamedTuple):
 
 def before_model(held: Held, messages: Sequence[Message], catalogue: Catalogue, run: Run) -> Steps[SignedExposure]:
     """Decide what is exposed (`Gate.before_model`)."""
+    parts = held.parts
+
+    def broken(error: Exception) -> Offered:
+        return Offered(_nothing(catalogue, (), failed("gate.failed", "What may be exposed cannot be decided", error)))
+
+    offered = yield from guarded(_offered(held, messages, catalogue, run), parts.engine.control_flow, broken)
+    answer = offered.answer
+    unrecorded = yield from recorded(parts, lambda: exposure_entry(parts, answer, run, offered.id, offered.refused))
+    if unrecorded is not None:
+        answer = _nothing(catalogue, answer.duties, unrecorded)
+    held.memory.expose(run, answer.token, answer.exposure, generated=catalogue.generated)
+    return answer
+
+
+class Offered(NamedTuple):
+    """An exposure, the name of its token, and the tokens that were refused on the way."""
+
+    answer: SignedExposure
+    id: str = ""
+    refused: Collection[Refused] = ()
+
+
+def _offered(held: Held, messages: Sequence[Message], catalogue: Catalogue, run: Run) -> Steps[Offered]:
     parts, presented = held.parts, Presented()
     duties = tuple(map(held.messages.duty, messages))
     try:
         request = question_about(NO_TOOL, run, circumstances(run, parts.now()))
     except RequestError as error:
-        code, why = error.code, finding(error.code, f"Nothing can be exposed: {error.message}.")
-        unrecorded = yield from recorded(parts, lambda: entry("exposure-refused", run, code=code))
-        return _nothing(catalogue, duties, unrecorded or why)
+        return Offered(_nothing(catalogue, duties, finding(error.code, f"Nothing can be exposed: {error.message}.")))
     labels = frozenset[Label]().union(*map(labels_of, messages, duties))
-    problem = (yield from labelled(parts, run, labels)) if labels else None
-    begun = Begun(problem=problem)
-    if problem is None:
+    begun = Begun(problem=(yield from labelled(parts, run, labels)) if labels else None)
+    if begun.problem is None:
         begun = yield from began(parts, run, request.context, messages)
     shown = Shown(problem=begun.problem)
     if shown.problem is None:
         shown = yield from _shown(parts, request, catalogue, run, presented)
     id, answer = _signed(parts, run, catalogue, duties, shown._replace(heard=begun.heard))
-    unrecorded = yield from recorded(parts, lambda: exposure_entry(request, answer, id, presented.refused))
-    if unrecorded is not None:
-        answer = _nothing(catalogue, duties, unrecorded)
-    held.memory.expose(run, answer.token, answer.exposure, generated=catalogue.generated)
-    return answer
+    return Offered(answer, id, tuple(presented.refused))
 
 
 def _shown(parts: Parts, request: Request, catalogue: Catalogue, run: Run, presented: Presented) -> Steps[Shown]:
     """What the live policies and a sub-agent's delegation leave."""
     state, *_, problem = yield from loaded(parts, run)
-    try:
-        engine = narrowed(parts.engine, bounds_of_agent(parts, run, presented))
-        exposure = exposed(engine, request, catalogue, state, hidden_from=parts.hidden_from)
-        claims = None if parts.skills is None else parts.skills.claims(request, state, catalogue.names)
-    except parts.engine.control_flow:
-        raise
-    except Exception as error:  # an engine that fails must not be taken for one that shows everything
-        return Shown(problem=failed("gate.failed", "What may be exposed cannot be decided", error))
+    engine = narrowed(parts.engine, bounds_of_agent(parts, run, presented))
+    exposure = exposed(engine, request, catalogue, state, hidden_from=parts.hidden_from)
+    claims = None if parts.skills is None else parts.skills.claims(request, state, catalogue.names)
     return Shown(exposure, claims, problem=problem)
 
 

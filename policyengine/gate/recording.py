@@ -10,9 +10,10 @@ from policyengine.audit import CallStatus
 from policyengine.gate.bounds import Refused
 from policyengine.gate.denials import failed
 from policyengine.gate.parts import Parts
+from policyengine.gate.requests import question_about
 from policyengine.gate.steps import Do, Steps
 from policyengine.gate.terms import Duty, Result, Run, SignedDecision, SignedExposure
-from policyengine.model import Finding, Frozen, Outcome, Request
+from policyengine.model import Finding, Frozen, Outcome
 
 Entry: TypeAlias = Mapping[str, Frozen]
 
@@ -49,12 +50,15 @@ def reply_entry(parts: Parts, decided: Iterable[SignedDecision], run: Run, refus
     }
 
 
-def exposure_entry(request: Request, exposed: SignedExposure, id: str, refused: Iterable[Refused]) -> Entry:
-    """Record what a model was shown, and what was found in its messages."""
+def exposure_entry(parts: Parts, answer: SignedExposure, run: Run, id: str, refused: Iterable[Refused]) -> Entry:
+    """Record what a model was shown, by which rules tools were hidden, and what was found in its messages."""
+    request = question_about("", run, run.context)
     return {
-        **audit.exposure_record(request, exposed.exposure),
+        **audit.exposure_record(request, answer.exposure),
         "jti": id,
-        "messages": _messages(exposed.duties),
+        "run": _run(run),
+        "policy_digest": parts.engine.policy_digest,
+        "messages": _messages(answer.duties),
         "refused_tokens": _refused(refused),
     }
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable
 from typing import TypeVar
 
 from policyengine.errors import PolicyEngineError
@@ -16,6 +15,7 @@ from policyengine.gate.steps import Steps
 from policyengine.gate.terms import Result, SignedDecision
 from policyengine.model import Finding, Frozen, Obligation, ObligationKind, Outcome, Verdict, freeze
 from policyengine.policies.guardrails.content import Source, source_of_result
+from policyengine.policies.tool import bounded, flagged
 from policyengine.policy import combine, merged
 from policyengine.state import Label
 
@@ -67,11 +67,10 @@ def _given(parts: Parts, result: Result, verdict: Verdict, decided: Iterable[Obl
     if limit is not None:
         (content, cut_content), (raw, cut_raw) = bounded(content, limit), bounded(raw, limit)
         cut = cut_content or cut_raw
-    note = f"tool result exceeded {limit} bytes; truncated" if cut else ""
     return Result(
         content=content,
         raw=raw,
-        error="; ".join(part for part in (str(error), note) if part),
+        error=flagged(str(error), limit) if cut and limit is not None else str(error),
         truncated=cut,
         findings=verdict.findings,
     )
@@ -93,58 +92,3 @@ def _withheld(result: Result, *reasons: Finding) -> Result:
 
 def _size(value: object) -> int | None:
     return len(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else None
-
-
-# ---------------------------------------------------------------------------------------------------------- truncation
-def bounded(value: Frozen, limit: int) -> tuple[Frozen, bool]:
-    """Cut a value so that all its texts, keys and numbers together have at most `limit` bytes of UTF-8.
-
-    A text is cut at the boundary of a character; of lists and objects the end is left out. Gives whether it was cut.
-    """
-    budget = _Budget(limit)
-    kept = budget.cut(value)
-    return kept, budget.is_over
-
-
-class _Budget:
-    """Bytes that are left."""
-
-    __slots__ = ("is_over", "left")
-
-    def __init__(self, limit: int) -> None:
-        self.left = limit
-        self.is_over = False
-
-    def cut(self, value: Frozen) -> Frozen:
-        """Give what of a value still fits."""
-        if isinstance(value, str):
-            return self._text(value)
-        if isinstance(value, tuple):
-            return tuple(self.cut(item) for item in self._while_left(value))
-        if isinstance(value, Mapping):
-            return MappingProxyType({self._text(key): self.cut(value[key]) for key in self._while_left(value)})
-        if value is not None and not isinstance(value, bool):
-            return value if self._takes(len(str(value))) else None
-        return value
-
-    def _while_left(self, items: Iterable[T]) -> Iterator[T]:
-        for item in items:
-            if self.left <= 0:
-                self.is_over = True
-                return
-            yield item
-
-    def _text(self, text: str) -> str:
-        data = text.encode("utf-8", "surrogatepass")
-        if self._takes(len(data)):
-            return text
-        kept = data[: self.left].decode("utf-8", "ignore")
-        self.left = 0
-        return kept
-
-    def _takes(self, size: int) -> bool:
-        if size > self.left:
-            self.is_over = True
-            return False
-        self.left -= size
-        return True

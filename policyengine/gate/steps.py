@@ -44,6 +44,21 @@ Step: TypeAlias = Decide | Do | Pause
 Steps: TypeAlias = Generator[Step, Any, T]
 
 
+def guarded(
+    steps: Steps[T], control_flow: tuple[type[Exception], ...], otherwise: Callable[[Exception], T]
+) -> Steps[T]:
+    """Do steps, and answer otherwise where one fails that nothing else has met: a fault must not look like no opinion.
+
+    The exceptions by which a host interrupts a run pass.
+    """
+    try:
+        return (yield from steps)
+    except control_flow:
+        raise
+    except Exception as error:  # whatever it is
+        return otherwise(error)
+
+
 def done(steps: Steps[T]) -> T:
     """Do the work in this thread."""
     try:

@@ -250,6 +250,7 @@ class Capabilities(Record):
     can_rewrite: bool = False  # run a call with other arguments than the model wrote
     can_change_results: bool = False  # pass on what `after_tool` gives instead of the tool's own result
     can_sandbox: bool = False  # run a single call in a sandbox
+    can_limit_time: bool = False  # end a call that takes longer than so many milliseconds
     can_notify: bool = False  # tell somebody
     can_stop: bool = False  # end the run with a text
     can_interrupt: bool = False  # interrupt the run

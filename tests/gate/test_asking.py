@@ -237,7 +237,7 @@ def test_more_approvals_than_anybody_gives_are_not_looked_at() -> None:
     assert world.gate.before_tool(LS, run).outcome is Outcome.ASK
 
 
-# --------------------------------------------------------------------------------------------------- what can be approved
+# ------------------------------------------------------------------------------------------------- what can be approved
 def test_only_what_asks_can_be_approved() -> None:
     for outcome in (Outcome.ALLOW, Outcome.DENY):
         world = World(Table({"bash": outcome}))
@@ -315,7 +315,7 @@ def test_a_rejected_call_stays_denied_in_its_step_whatever_is_decided_later() ->
     assert world.log.last("approval")["answer"] == "rejected"
 
 
-# -------------------------------------------------------------------------------------------------------- rewritten calls
+# ------------------------------------------------------------------------------------------------------ rewritten calls
 def _rewriting(request: Request) -> Verdict | None:
     if (request.arguments or {}).get("command") == "rm -i x":
         return Verdict(policy="p", outcome=Outcome.ASK, findings=(finding(Outcome.ASK, "p.ask"),))
@@ -334,7 +334,7 @@ def test_an_approval_is_of_the_rewritten_call(command: str) -> None:
     assert world.gate.release(approved, approved.call)
 
 
-# ------------------------------------------------------------------------------------------------------------ the question
+# --------------------------------------------------------------------------------------------------------- the question
 def _finding(effect: Any, rule: str = "p.ask") -> Finding:
     return Finding(
         rule=rule,

@@ -106,7 +106,7 @@ def test_a_run_without_a_scope_is_denied() -> None:
     assert rules(world.gate.before_tool(LS, nowhere).findings) == ["gate.no-scope"]
     exposed = world.gate.before_model([], ["bash"], nowhere)
     assert (exposed.visible, rules(exposed.findings)) == ((), ["gate.no-scope"])
-    assert [record["type"] for record in world.log.records] == ["decision", "exposure-refused"]
+    assert [record["type"] for record in world.log.records] == ["decision", "exposure"]
 
 
 # -------------------------------------------------------------------------------------------------------- what fails

@@ -61,7 +61,8 @@ def test_only_an_allow_is_released(outcome: Outcome) -> None:
 def test_a_decision_is_not_released_in_another_place(field: str) -> None:
     world = World()
     signed = world.gate.before_tool(LS, RUN)
-    moved = replace(signed, run=replace(RUN, context=replace(RUN.context, **{field: "other"})))
+    elsewhere: dict[str, Any] = {field: "other"}
+    moved = replace(signed, run=replace(RUN, context=replace(RUN.context, **elsewhere)))
     expected = {"scope_id": "token.scope", "run_id": "token.run", "step_id": "token.step", "thread_id": "token.thread"}
     assert _code(world.gate, moved, LS) == expected[field]
 
