@@ -1,0 +1,110 @@
+"""What a person is asked through `interrupt()`, and whether what comes back answers that question.
+
+LangGraph runs a node from the top after every resume and after a crash, and gives stored answers by their position
+alone. So an answer has to name what it is about: the call (with its id, scope and thread) and the asks as they were
+shown. One that does not is somebody else's, such as the answer to an `interrupt()` of the tool itself, and counts for
+nothing here.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from langgraph._internal._constants import CONFIG_KEY_SCRATCHPAD  # nothing public tells what was answered already
+from langgraph.config import get_config
+
+from policyengine.errors import RequestError
+from policyengine.gate import Gate, SignedDecision
+from policyengine.model import Attributes, digest_of, freeze, freeze_object
+from policyengine.records import NamedTuple, Record
+
+KINDS = frozenset({"approve", "reject", "edit"})
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "description": "One of the interrupt's `answers`; to edit, give `args` beside.",
+    "required": ["type", "call"],
+    "properties": {
+        "type": {"enum": sorted(KINDS)},
+        "call": {"type": "string"},
+        "asks": {"type": "array", "items": {"type": "string"}},
+        "question": {"type": "string"},
+        "args": {"type": "object"},
+        "message": {"type": "string"},
+    },
+}
+
+
+class Asking(Record):
+    """A question: `call` and `asks` name what is asked, `value` is what the person's client gets."""
+
+    call: str
+    asks: frozenset[str]
+    value: Mapping[str, Any]
+
+
+class Answer(NamedTuple):
+    """An answer that names its question."""
+
+    kind: str
+    call: str
+    asks: frozenset[str]
+    question: str
+    arguments: Attributes | None = None
+    message: str = ""
+
+
+def asking(gate: Gate, signed: SignedDecision) -> Asking:
+    """Put a decision as a question; its value is JSON data and holds no token."""
+    question, call = gate.question(signed), named(signed)
+    asks = frozenset(digest_of((line, question.does)) for line in question.asks)
+    about = {"call": call, "asks": sorted(asks), "question": secrets.token_hex(16)}
+    value = {
+        "type": "tool_approval",  # what LangChain's own per-call reviews are called
+        "tool_call_id": signed.call.id,
+        "name": signed.call.name,
+        "args": thawed(freeze(signed.call.arguments)),
+        "description": question.text(),
+        "does": list(question.does),
+        "asks": list(question.asks),
+        "answers": {kind: {"type": kind, **about} for kind in sorted(KINDS)},
+    }
+    return Asking(call=call, asks=asks, value=value)
+
+
+def named(signed: SignedDecision) -> str:
+    """Name the call that a decision is about, where it is made."""
+    context, call = signed.run.context, signed.call
+    return digest_of((context.scope_id, context.thread_id, call.id, call.name, freeze(call.arguments)))
+
+
+def answer_of(given: object) -> Answer | None:
+    """Read an answer; None where it is none of ours."""
+    if not isinstance(given, Mapping) or given.get("type") not in KINDS or not isinstance(given.get("call"), str):
+        return None
+    asks, question, message = given.get("asks"), given.get("question"), given.get("message", "")
+    if not isinstance(asks, list) or not isinstance(question, str) or not isinstance(message, str):
+        return None
+    try:
+        edited = freeze_object(given.get("args")) if given["type"] == "edit" else None
+        names = frozenset(one for one in asks if isinstance(one, str))
+    except RequestError:
+        return None
+    return Answer(given["type"], given["call"], names, question, edited, message)
+
+
+def is_answered(call: str) -> bool:
+    """Whether a person has answered about a call already, whatever is decided about it now."""
+    scratchpad = get_config().get("configurable", {}).get(CONFIG_KEY_SCRATCHPAD)
+    if scratchpad is None:  # outside a graph there are no interrupts
+        return False
+    stored = (*scratchpad.resume, scratchpad.get_null_resume(False))
+    return any(answer is not None and answer.call == call for answer in map(answer_of, stored))
+
+
+def thawed(value: Any) -> Any:
+    """Give frozen data as JSON data: lists and objects that can be changed."""
+    if isinstance(value, Mapping):
+        return {key: thawed(item) for key, item in value.items()}
+    return [thawed(item) for item in value] if isinstance(value, tuple | list) else value

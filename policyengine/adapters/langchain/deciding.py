@@ -1,0 +1,101 @@
+"""A call decided, with whatever a person says about it: once, and the same whenever LangGraph runs the node again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from langgraph.types import interrupt
+
+from policyengine.adapters.langchain.answers import SCHEMA, answer_of, asking, is_answered, named
+from policyengine.adapters.langchain.faces import Steps, asked
+from policyengine.adapters.langchain.runs import Counts
+from policyengine.gate import Call, Gate, Run, SignedDecision
+from policyengine.model import Outcome
+from policyengine.records import NamedTuple, replace
+
+if TYPE_CHECKING:
+    from langchain.agents.middleware import ToolCallRequest
+
+EDITED = "hitl_edited_tool_calls"  # where HumanInTheLoopMiddleware keeps what a reviewer made of a call
+NOBODY = "Nobody can be asked: the agent has no checkpointer."
+
+
+class Place(NamedTuple):
+    """Where a call is made.
+
+    Attributes:
+        gate: whose answers count.
+        run: for whom, in the step of the call.
+        by: who answers for a person; empty where nobody can be asked.
+        suspended: how often calls were interrupted while they ran, by the question that let them.
+        tools: for `Parent`.
+    """
+
+    gate: Gate
+    run: Run
+    by: str
+    suspended: Counts
+    tools: tuple[str, ...] | None
+
+
+class Settled(NamedTuple):
+    """A decision, and the question whose answer it needed; empty for none."""
+
+    signed: SignedDecision
+    question: str = ""
+
+
+class No(Exception):
+    """A call that does not run, and what the model is told."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def call_of(request: ToolCallRequest) -> Call:
+    """Give the call as it would run: what a reviewer has made of it, if HumanInTheLoopMiddleware stands further in."""
+    call = request.tool_call
+    edits = request.state.get(EDITED) if isinstance(request.state, Mapping) else None
+    edited = edits.get(call["id"]) if isinstance(edits, Mapping) else None
+    final: Any = edited if isinstance(edited, Mapping) else call
+    return Call(final["name"], final["args"], call["id"] or "")
+
+
+def settled(place: Place, call: Call) -> Steps[Settled]:
+    """Decide a call, with whatever a person has said about it.
+
+    Raises:
+        No: the person said no, or nobody can be asked.
+        GraphInterrupt: they have to be asked first.
+    """
+    if not call.id:
+        raise No("adapter.no-call-id", "A call without an id cannot be told from others.")
+    signed, question = (yield from asked("before_tool", call, place.run)), ""
+    while signed.outcome is Outcome.ASK or (signed.outcome is Outcome.ALLOW and is_answered(named(signed))):
+        if not place.by:
+            raise No("adapter.no-checkpointer", NOBODY)
+        asking_now = asking(place.gate, signed)
+        answer = answer_of(interrupt(asking_now.value, response_schema=SCHEMA))
+        if answer is None or answer.call != asking_now.call:
+            continue  # it answers something else: ask
+        if answer.kind == "reject":
+            yield from asked("reject", signed, by=place.by)
+            raise No("adapter.rejected", f"A person said no. {answer.message}".strip())
+        if answer.kind == "edit":
+            call = Call(call.name, answer.arguments or {}, call.id)
+            signed = yield from asked("before_tool", call, place.run)
+        elif signed.outcome is Outcome.ALLOW:
+            break
+        elif asking_now.asks <= answer.asks:
+            signed, question = (yield from _approved(place, call, signed, answer.question)), answer.question
+    return Settled(signed, question)
+
+
+def _approved(place: Place, call: Call, signed: SignedDecision, question: str) -> Steps[SignedDecision]:
+    """Decide once more with the answer, which counts once, and once more for each time that the call was suspended."""
+    answer = f"{question}:{place.suspended[question]}"
+    token = yield from asked("approve", signed, by=place.by, answer=answer)
+    again: SignedDecision = yield from asked("before_tool", call, replace(place.run, approvals=(token,)))
+    return again

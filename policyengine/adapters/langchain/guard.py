@@ -1,0 +1,122 @@
+"""The last look before a tool runs, taken where LangChain starts it: in the callback with its final name and arguments.
+
+Middleware further in may edit, rename or repeat a call after it was decided, and a tool may run others (deepagents'
+`general-purpose` sub-agent comes without the host's middleware). Each of these starts is a call of its own: it is
+released if it is what was decided, else decided anew, and then only an ALLOW lets it run.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
+from langchain_core.tools import BaseTool
+
+from policyengine.errors import TokenError
+from policyengine.gate import Call, Gate, SignedDecision
+from policyengine.model import Outcome
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+
+class Refused(Exception):
+    """A tool was about to start that may not run."""
+
+    def __init__(self, signed: SignedDecision | None, code: str, message: str) -> None:
+        super().__init__(f"policyengine: deny\n{message} [{code}]")
+        self.signed = signed
+        self.code = code
+        self.message = message
+
+
+class Guard(BaseCallbackHandler):
+    """Stands before every tool that starts within one call."""
+
+    raise_error = True  # what is refused must not run
+    run_inline = True  # and nothing may run beside the refusal
+
+    def __init__(self, gate: Gate, signed: SignedDecision) -> None:
+        self.gate = gate
+        self.signed = signed  # the latest decision about the call itself
+        self.has_started = False
+        self._lock = threading.Lock()
+
+    def on_tool_start(
+        self,
+        serialized: dict[str, Any],
+        input_str: str,
+        *,
+        inputs: dict[str, Any] | None = None,
+        tool_call_id: str | None = None,
+        **_: Any,
+    ) -> None:
+        """Release what starts.
+
+        Raises:
+            Refused: it may not run.
+        """
+        name, given = serialized.get("name"), inputs if inputs is not None else {"input": input_str}
+        self.release(Call(name if isinstance(name, str) else "", given, tool_call_id or self.signed.call.id))
+
+    def release(self, call: Call) -> None:
+        """Release a call, as decided or decided anew.
+
+        Raises:
+            Refused: it may not run.
+        """
+        with self._lock:
+            try:
+                self.gate.release(self.signed, call)
+            except TokenError as error:
+                self._decide_anew(call, error)
+            except Exception as error:
+                raise Refused(None, "adapter.failed", f"It cannot be released ({type(error).__name__}).") from error
+            self.has_started = True
+
+    def _decide_anew(self, call: Call, refused: TokenError) -> None:
+        """Decide what is not the call that was decided, or runs once more: nobody can be asked any longer."""
+        before = self.signed
+        try:
+            signed = self.gate.before_tool(call, before.run)
+            if signed.outcome is not Outcome.ALLOW or signed.control is not None:
+                raise Refused(signed, refused.code, f"This is no longer the call that was decided. {signed.reason}")
+            if self.has_started and not set(signed.obligations) <= set(before.obligations):
+                raise Refused(signed, "adapter.nested", "What another tool calls cannot be held to its obligations.")
+            self.gate.release(signed, call)
+        except Refused:
+            raise
+        except Exception as error:
+            raise Refused(None, "adapter.failed", f"It cannot be decided anew ({type(error).__name__}).") from error
+        if not self.has_started:
+            self.signed = signed
+
+
+def stands_before(tool: BaseTool) -> bool:
+    """Whether a tool starts in LangChain's own way; one that runs otherwise has to be released before that."""
+    kind = type(tool)  # `ainvoke` of the library's own tools comes down to one of these
+    return kind.invoke is BaseTool.invoke and kind.run is BaseTool.run and kind.arun is BaseTool.arun
+
+
+def guarded(tool: BaseTool, guard: Guard) -> BaseTool:
+    """Copy a tool with a guard before it."""
+    return tool.model_copy(update={"callbacks": _with(tool.callbacks, guard, inherit=False)})
+
+
+def watch(config: RunnableConfig, guard: Guard) -> None:
+    """Let a guard stand before all that starts below a call, in place of the one of the call above it."""
+    config["callbacks"] = _with(config.get("callbacks"), guard, inherit=True)
+
+
+def _with(
+    callbacks: list[BaseCallbackHandler] | BaseCallbackManager | None, guard: Guard, *, inherit: bool
+) -> list[BaseCallbackHandler] | BaseCallbackManager:
+    if not isinstance(callbacks, BaseCallbackManager):
+        return [*(one for one in callbacks or () if not isinstance(one, Guard)), guard]
+    manager = callbacks.copy()
+    for one in tuple(manager.handlers):
+        if isinstance(one, Guard):
+            manager.remove_handler(one)
+    manager.add_handler(guard, inherit=inherit)
+    return manager

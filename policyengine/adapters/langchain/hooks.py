@@ -1,0 +1,146 @@
+"""What each hook does, written once for both faces; whatever fails on our side is an answer with a code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.messages import AIMessage, BaseMessage
+from langgraph.errors import GraphBubbleUp
+
+from policyengine.adapters.langchain.calls import ran
+from policyengine.adapters.langchain.deciding import Place
+from policyengine.adapters.langchain.faces import Handled, Steps
+from policyengine.adapters.langchain.models import (
+    Genuine,
+    Unsent,
+    answered,
+    denied_set,
+    judged_set,
+    names_of,
+    new_step,
+    pending,
+    prepared,
+    unsent,
+)
+from policyengine.adapters.langchain.results import Given, refusal
+from policyengine.adapters.langchain.runs import (
+    PARENT,
+    Counts,
+    Host,
+    Identity,
+    PolicyState,
+    Step,
+    in_step,
+    of_context,
+    step_of,
+)
+from policyengine.errors import PolicyEngineError
+from policyengine.gate import Gate, Run
+from policyengine.records import Record
+
+if TYPE_CHECKING:
+    from langchain.agents.middleware import ModelRequest, ToolCallRequest
+
+
+def _no_genuine(message: BaseMessage) -> bool:
+    del message
+    return False
+
+
+class Vouched(Record):
+    """What the host alone can say.
+
+    Attributes:
+        identity: gives the run of a call; it must not look at messages, arguments, or what a client can set.
+        approver: gives the person who answers, as the host authenticated them; None for the run's principal.
+        is_genuine: whether the server knows that a person sent a message; it may then activate a skill.
+    """
+
+    identity: Identity = of_context
+    approver: Callable[[Host], str] | None = None
+    is_genuine: Genuine = _no_genuine
+
+
+class Hooks:
+    """One agent's hooks."""
+
+    def __init__(self, gate: Gate, vouched: Vouched, agent: str, only: frozenset[str] | None) -> None:
+        self.gate = gate
+        self._vouched = vouched
+        self._agent = agent
+        self._only = only
+        self._steps, self._suspended = Counts(), Counts()
+
+    def model(self, request: ModelRequest[Any]) -> Steps[Any]:
+        """Show the model what it may see, and of its answer what may be shown."""
+        step = new_step(request)
+        try:
+            run = yield from self._run(request.runtime, step)
+            ready = yield from prepared(self.gate, run, request, self._vouched.is_genuine)
+            self._steps.add(step["id"])
+        except GraphBubbleUp:
+            raise
+        except Unsent as answer:
+            return AIMessage(str(answer))
+        except Exception as error:  # whatever it is, the model must not see for it what it may not
+            return AIMessage(unsent([_told(error)]))
+        response = yield Handled(ready)
+        return answered(self.gate, run, response, step)
+
+    def reply(self, state: PolicyState, runtime: Any) -> Steps[dict[str, Any] | None]:
+        """Judge the calls of a reply as a set."""
+        calls = pending(state["messages"])
+        if not calls:
+            return None
+        try:
+            run = yield from self._run(runtime, step_of(state))
+            denied = yield from judged_set(run, calls)
+        except GraphBubbleUp:
+            raise
+        except Exception as error:  # whatever it is, no call may run for it
+            denied = denied_set(calls, _code(error), _told(error))
+        return {"messages": denied} if denied else None
+
+    def tool(self, request: ToolCallRequest) -> Steps[Given]:
+        """Let a call run, ask a person, or tell the model why not."""
+        call = request.tool_call
+        try:
+            step = step_of(request.state, call["id"] or "")
+            run = yield from self._run(request.runtime, step)
+            place = Place(
+                self.gate, run, self._person(request.runtime, run), self._suspended, self._unseen(request, step)
+            )
+        except GraphBubbleUp:
+            raise
+        except Exception as error:  # whatever it is, the call must not run for it
+            return refusal(call["name"], call["id"] or "", _code(error), _told(error))
+        return (yield from ran(place, request))
+
+    def _run(self, runtime: Host, step: Step) -> Steps[Run]:
+        parent = PARENT.get()
+        if parent is None:
+            return in_step(self._vouched.identity(runtime), runtime, step)
+        run = yield from parent.child(self._agent, self._only)
+        return in_step(run, runtime, step)
+
+    def _person(self, runtime: Host, run: Run) -> str:
+        """Give who answers; nobody where LangGraph keeps nothing, since then no answer could come back."""
+        info = runtime.execution_info
+        if info is None or info.thread_id is None:
+            return ""
+        approver = self._vouched.approver
+        return run.principal.id if approver is None else approver(runtime)
+
+    def _unseen(self, request: ToolCallRequest, step: Step) -> tuple[str, ...] | None:
+        return None if self._steps[step["id"]] else names_of(request.runtime.tools)
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, PolicyEngineError):
+        return f"{error} [{_code(error)}]"
+    return f"It failed on the way ({type(error).__name__}). [adapter.failed]"
+
+
+def _code(error: Exception) -> str:
+    return str(getattr(error, "code", "adapter.failed")) if isinstance(error, PolicyEngineError) else "adapter.failed"

@@ -1,0 +1,135 @@
+"""One call of the model: what it may see, and what becomes of what it says."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from langchain.agents.middleware import ExtendedModelResponse, ModelRequest, ModelResponse
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
+from langchain_core.tools import BaseTool
+from langgraph.types import Command
+
+from policyengine.adapters.langchain.answers import thawed
+from policyengine.adapters.langchain.faces import Steps, asked
+from policyengine.adapters.langchain.results import denial, refusal, stopped
+from policyengine.adapters.langchain.runs import STEP, Step
+from policyengine.gate import Call, Delta, Gate, Message, Run, SignedDecision, SignedExposure, Source
+from policyengine.model import Outcome
+from policyengine.visible import visible
+
+Genuine: TypeAlias = Callable[[BaseMessage], bool]
+_SOURCES: dict[type[BaseMessage], Source] = {AIMessage: Source.OUTPUT, ToolMessage: Source.LOCAL}  # others are input
+
+
+def new_step(request: ModelRequest[Any]) -> Step:
+    """Name a call of the model, and the model."""
+    model = getattr(request.model, "model_name", None) or getattr(request.model, "model", None)
+    return Step(id=secrets.token_hex(8), model=model if isinstance(model, str) else "")
+
+
+def names_of(tools: Iterable[BaseTool | dict[str, Any]]) -> tuple[str, ...]:
+    """Give the names of tools that run here. Those of the provider run where nothing can stand before them."""
+    return tuple(tool.name for tool in tools if isinstance(tool, BaseTool))
+
+
+# ----------------------------------------------------------------------------------------------------- before and after
+def prepared(gate: Gate, run: Run, request: ModelRequest[Any], is_genuine: Genuine) -> Steps[ModelRequest[Any]]:
+    """Give the request with the tools and messages that the model may see.
+
+    Raises:
+        Unsent: the model is not to be called.
+    """
+    ending = stopped(request.state.get("messages", ()))
+    if ending:
+        raise Unsent(ending)
+    seen = [message for message in request.messages if message.content and not isinstance(message, SystemMessage)]
+    about = [_about(message, is_genuine) for message in seen]
+    exposed: SignedExposure = yield from asked("before_model", about, names_of(request.tools), run)
+    if _is_refused(exposed, seen):
+        raise Unsent(unsent(_reasons(exposed)))
+    cleaned = {
+        id(message): message.model_copy(update={"content": thawed(gate.cleaned(said, duty))})
+        for message, said, duty in zip(seen, about, exposed.duties, strict=True)
+        if duty.obligations or duty.outcome is not Outcome.ALLOW
+    }
+    tools = [tool for tool in request.tools if isinstance(tool, BaseTool) and tool.name in exposed.visible]
+    return request.override(tools=list(tools), messages=[cleaned.get(id(one), one) for one in request.messages])
+
+
+def answered(gate: Gate, run: Run, response: ModelResponse[Any], step: Step) -> ExtendedModelResponse[Any]:
+    """Give what may be shown of the model's answer, and let the state keep its step."""
+    spoken = [_spoken(gate, run, message) for message in response.result]
+    return ExtendedModelResponse(replace(response, result=spoken), Command(update={STEP: step}))
+
+
+class Unsent(Exception):
+    """Why the model is not called, in its place."""
+
+
+def _about(message: BaseMessage, is_genuine: Genuine) -> Message:
+    genuine = isinstance(message, HumanMessage) and is_genuine(message) is True
+    source = next((source for kind, source in _SOURCES.items() if isinstance(message, kind)), Source.INPUT)
+    return Message(message.content, source, id=message.id or "", genuine=genuine)
+
+
+def _is_refused(exposed: SignedExposure, seen: Sequence[BaseMessage]) -> bool:
+    """Whether the model is not called: what a person has just said may not be sent. Older messages are replaced."""
+    wrong = [duty.outcome is not Outcome.ALLOW for duty in exposed.duties]
+    if exposed.outcome is not Outcome.ALLOW and not any(wrong):
+        return True
+    last = max((at for at, message in enumerate(seen) if isinstance(message, AIMessage)), default=-1)
+    return any(wrong[at] for at in range(last + 1, len(seen)) if isinstance(seen[at], HumanMessage))
+
+
+def _reasons(exposed: SignedExposure) -> list[str]:
+    findings = [*exposed.findings, *(one for duty in exposed.duties for one in duty.findings)]
+    return [f"{one.message} [{one.code}]" for one in findings if one.outcome is not Outcome.ALLOW]
+
+
+def unsent(reasons: Iterable[str]) -> str:
+    """Say in the model's place why it was not called."""
+    return "\n".join(("policyengine: the model was not called", *map(visible, dict.fromkeys(reasons))))
+
+
+def _spoken(gate: Gate, run: Run, message: Any) -> Any:
+    if not isinstance(message, AIMessage) or not message.content:
+        return message
+    whole, content = isinstance(message.content, str), message.content
+    blocks: list[Any] = [content] if isinstance(content, str) else content
+    said = [_block(gate, run, f"{message.id}:{at}", block) for at, block in enumerate(blocks)]
+    return message if said == blocks else message.model_copy(update={"content": said[0] if whole else said})
+
+
+def _block(gate: Gate, run: Run, stream: str, block: Any) -> Any:
+    text = block.get("text") if isinstance(block, dict) else block
+    if not isinstance(text, str):
+        return block
+    shown = gate.on_delta(Delta(text=text, index=0, stream=stream, final=True), run)
+    return {**block, "text": shown} if isinstance(block, dict) else shown
+
+
+# ----------------------------------------------------------------------------------------------------------- its reply
+def pending(messages: Sequence[BaseMessage]) -> list[ToolCall]:
+    """Give the calls of the latest reply that nobody has answered; structured output is answered already."""
+    last = next((at for at in range(len(messages) - 1, -1, -1) if isinstance(messages[at], AIMessage)), None)
+    if last is None:
+        return []
+    answered = {message.tool_call_id for message in messages[last + 1 :] if isinstance(message, ToolMessage)}
+    reply = messages[last]
+    return [one for one in reply.tool_calls if one["id"] not in answered] if isinstance(reply, AIMessage) else []
+
+
+def judged_set(run: Run, calls: Sequence[ToolCall]) -> Steps[list[ToolMessage]]:
+    """Judge the calls of a reply as a set, and answer those that are denied: then they never reach their tools."""
+    wanted = [Call(one["name"], one["args"], one["id"] or "") for one in calls]
+    signed: Sequence[SignedDecision] = yield from asked("after_model", wanted, run)
+    denied = {one.call.id: denial(one) for one in signed if one.outcome is Outcome.DENY and one.call.id}
+    return list(denied.values())
+
+
+def denied_set(calls: Sequence[ToolCall], code: str, message: str) -> list[ToolMessage]:
+    """Answer all calls of a reply that could not be judged."""
+    return [refusal(one["name"], one["id"], code, message) for one in calls if one["id"]]
