@@ -7,7 +7,7 @@ Only `discharge` lowers, and only an ASK of which every finding is named by a gr
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from policyengine.effects import Effect, Facts
 from policyengine.model import (
@@ -78,12 +78,12 @@ def combine(verdicts: Iterable[Verdict]) -> Verdict:
     findings: list[Finding] = []
     for verdict in given:
         if verdict.findings or verdict.outcome is not Outcome.ALLOW:
-            findings += _explained(verdict)
+            findings += explained(verdict)
     controls = [verdict.control for verdict in given if verdict.control is not None]
     if len(controls) > 1 and _rewrites_differ(controls):
         findings.append(_finding("engine.rewrites-differ", "Two policies want different arguments."))
         controls = [control for control in controls if control.kind is not ControlKind.REWRITE]
-    outcome = max(_enforced(findings), default=Outcome.ALLOW) if findings else Outcome.ALLOW
+    outcome = enforced(findings) if findings else Outcome.ALLOW
     obligations = [obligation for verdict in given for obligation in verdict.obligations]
     return Verdict(
         policy=COMBINED,
@@ -110,13 +110,14 @@ def _finding(code: str, message: str) -> Finding:
     return Finding(rule=code, code=code, message=message, outcome=Outcome.DENY, severity=Severity.HIGH)
 
 
-def _enforced(findings: Iterable[Finding]) -> list[Outcome]:
-    return [finding.outcome for finding in findings if not finding.shadow]
+def enforced(findings: Iterable[Finding]) -> Outcome:
+    """Give the strictest outcome among findings that are enforced."""
+    return max((finding.outcome for finding in findings if not finding.shadow), default=Outcome.ALLOW)
 
 
-def _explained(verdict: Verdict) -> tuple[Finding, ...]:
-    """A verdict's findings, with one more where it is stricter than they say: it counts, and no grant names it."""
-    if verdict.outcome <= max(_enforced(verdict.findings), default=Outcome.ALLOW):
+def explained(verdict: Verdict) -> tuple[Finding, ...]:
+    """Give a verdict's findings, with one more where it is stricter than they say: it counts, and no grant names it."""
+    if verdict.outcome <= enforced(verdict.findings):
         return verdict.findings
     bare = Finding(
         rule=f"engine.unexplained.{verdict.policy}",
@@ -130,10 +131,11 @@ def _explained(verdict: Verdict) -> tuple[Finding, ...]:
 
 def strictest_first(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Order findings by outcome and severity, then by where they point and what they are called."""
-    return tuple(findings) if len(findings) < 2 else tuple(sorted(findings, key=_rank))
+    return tuple(findings) if len(findings) < 2 else tuple(sorted(findings, key=rank))
 
 
-def _rank(finding: Finding) -> tuple[object, ...]:
+def rank(finding: Finding) -> tuple[Any, ...]:
+    """Give what findings are ordered by; those with the same are said in the same words."""
     span = finding.span or (-1, -1)
     return (-finding.outcome, finding.shadow, -finding.severity, span, finding.rule, finding.message)
 

@@ -7,16 +7,17 @@ what is answered within one is answered once for all tools about which the polic
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
 
 from policyengine.engine.closed import checked
 from policyengine.engine.engine import NO_FACTS, Engine
 from policyengine.model import Exposure, Finding, Frozen, Outcome, Request, Resource, Severity, Verdict
-from policyengine.policy import COMBINED, Policy, combine, unrewritten
-from policyengine.records import Record, replace
+from policyengine.policy import Policy, combine, enforced, explained, rank
+from policyengine.records import NamedTuple, Record, replace
 from policyengine.state import START, RunState
 
 DISCOVERY = "tool_search"  # the one tool that a build with deferred tools generates
-_OPEN = Verdict(policy=COMBINED, outcome=Outcome.ALLOW)
 _NO_NAME = Finding(
     rule="exposure.no-name",
     code="exposure.no-name",
@@ -91,20 +92,53 @@ def _generating(policy: Policy, deferred: Collection[str]) -> Policy:
 
 
 # -------------------------------------------------------------------------------------------------------------- bounds
-def _bounds(engine: Engine, request: Request, names: Sequence[str], state: RunState) -> list[Verdict]:
+class _Bound(NamedTuple):
+    """What is said about a name: the outcome that is enforced, and why."""
+
+    outcome: Outcome
+    findings: tuple[Finding, ...]
+
+
+class _Told(NamedTuple):
+    """What one policy says: the outcome that is enforced, and its findings with their ranks."""
+
+    outcome: Outcome
+    ranked: tuple[tuple[Any, Finding], ...]  # Any: whatever can be compared
+
+
+def _bounds(engine: Engine, request: Request, names: Sequence[str], state: RunState) -> list[_Bound]:
     """What `Engine.evaluate_tool` would say about each name."""
     if not engine.policies:
-        return [combine(())] * len(names)
+        nothing = combine(())
+        return [_Bound(nothing.outcome, nothing.findings)] * len(names)
     columns = [_column(engine, policy, request, names, state) for policy in engine.policies]
-    known: dict[tuple[int, ...], Verdict] = {}
+    told: dict[tuple[int, int], _Told] = {}
+    known: dict[tuple[int, ...], _Bound] = {}
     found = []
-    for row in zip(*columns, strict=True):
-        key = tuple(map(id, row))  # `columns` keeps the verdicts, so that no other gets the id of one
-        verdict = known.get(key)
-        if verdict is None:
-            verdict = known[key] = _joined(engine.policies, row)
-        found.append(verdict)
+    # The columns keep their verdicts, so that none gets the id of another.
+    for at, key in enumerate(zip(*(map(id, column) for column in columns), strict=True)):
+        bound = known.get(key)
+        if bound is None:
+            several = [_told(told, engine, number, column[at]) for number, column in enumerate(columns)]
+            bound = known[key] = _joined(several)
+        found.append(bound)
     return found
+
+
+def _told(told: dict[tuple[int, int], _Told], engine: Engine, number: int, verdict: Verdict) -> _Told:
+    """One policy's verdict, as far as it counts without arguments: nothing can be rewritten then."""
+    one = told.get((number, id(verdict)))
+    if one is None:
+        findings = explained(checked(engine.policies[number], verdict))
+        ranked = tuple((rank(finding), finding) for finding in findings)
+        one = told[number, id(verdict)] = _Told(enforced(findings), ranked)
+    return one
+
+
+def _joined(several: Sequence[_Told]) -> _Bound:
+    """As `policy.combine` joins verdicts."""
+    ranked = sorted([pair for one in several for pair in one.ranked], key=itemgetter(0))
+    return _Bound(max([one.outcome for one in several]), tuple([finding for _, finding in ranked]))
 
 
 def _column(
@@ -130,13 +164,6 @@ def _about(request: Request, name: str) -> Request:
         arguments=None,
         context=request.context,
     )
-
-
-def _joined(policies: Sequence[Policy], row: Sequence[Verdict]) -> Verdict:
-    verdicts = [checked(policy, verdict) for policy, verdict in zip(policies, row, strict=True)]
-    if all(verdict.outcome is Outcome.ALLOW and not verdict.findings for verdict in verdicts):
-        return _OPEN
-    return combine(map(unrewritten, verdicts))
 
 
 # -------------------------------------------------------------------------------------------------------------- events
@@ -172,6 +199,5 @@ def filtered(exposure: Exposure) -> tuple[ToolsFiltered, ...]:
 
 def _hiding(findings: Sequence[Finding]) -> list[Finding]:
     """The findings that gave the answer: the strictest that are enforced."""
-    enforced = [finding for finding in findings if not finding.shadow]
-    strictest = max((finding.outcome for finding in enforced), default=Outcome.ALLOW)
-    return [finding for finding in enforced if finding.outcome is strictest]
+    strictest = enforced(findings)
+    return [finding for finding in findings if finding.outcome is strictest and not finding.shadow]

@@ -1,0 +1,85 @@
+"""The checks of one call: what it would do, against what its tool declares and what is denied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from policyengine.effects import (
+    Cloud,
+    Contains,
+    Effect,
+    EvaluateCode,
+    Execute,
+    FileWrite,
+    Taint,
+    Transfer,
+)
+from policyengine.model import Context, Finding
+from policyengine.policies.tool.findings import asked, denied
+from policyengine.policies.tool.implied import implied
+from policyengine.policies.tool.metadata import Metadata, Settings, SideEffect, Workspace, ordered
+from policyengine.policies.tool.scope import Lies, Roots, Touched, touched
+
+MAX_PATHS = 50  # findings about the paths of one call; a call that touches more is refused for these already
+_TAINTED = (FileWrite, Transfer, EvaluateCode, Execute)
+
+
+def denied_effects(effects: Iterable[Effect], said: Iterable[Metadata], settings: Settings) -> Iterator[Finding]:
+    """Find side effects that are denied to every tool, where no declaration has told already."""
+    told = frozenset[SideEffect]().union(*(one.side_effects if one.classified else settings.deny for one in said))
+    for kind, effect in _firsts(effects, settings.deny - told):
+        yield denied(
+            "tool.effect", f"This call has the side effect `{kind}`, which is denied.", case=kind, effect=effect
+        )
+
+
+def findings_of(effects: tuple[Effect, ...], said: Metadata, context: Context) -> Iterator[Finding]:
+    """Check a call against one declaration about its tool; every check that fails is told."""
+    for kind, effect in _firsts(effects, frozenset(SideEffect) - said.may):
+        message = f"This call has the side effect `{kind}`, which the tool does not declare."
+        yield denied("tool.exceeds-side-effects", message, case=kind, effect=effect)
+    if said.scope is not Workspace.ANY:
+        yield from _paths(effects, said, context)
+    if said.classified and said.credentials is not None and not said.credentials:
+        secret = next(filter(_uses_secrets, effects), None)
+        if secret is not None:
+            message = "This call uses secrets, and the tool declares no credentials."
+            yield denied("tool.undeclared-credentials", message, effect=secret)
+
+
+def _firsts(effects: Iterable[Effect], kinds: frozenset[SideEffect]) -> Iterator[tuple[SideEffect, Effect]]:
+    """The first effect that has each of the side effects."""
+    found: dict[SideEffect, Effect] = {}
+    for effect in effects:
+        for kind in implied(effect) & kinds:
+            found.setdefault(kind, effect)
+    return ((kind, found[kind]) for kind in ordered(found))
+
+
+def _paths(effects: tuple[Effect, ...], said: Metadata, context: Context) -> Iterator[Finding]:
+    paths = list(touched(effects))
+    if not paths:
+        return
+    if said.scope is Workspace.NONE:
+        message = "This call touches files, and the tool declares `workspace: none`."
+        yield denied("tool.no-workspace", message, effect=paths[0].effect)
+        return
+    roots = Roots(context, said.trusted_roots)
+    strays = [(path, place) for path in paths if (place := roots.place(path)) is not Lies.INSIDE]
+    yield from (_stray(path, place) for path, place in strays[:MAX_PATHS])
+
+
+def _stray(path: Touched, place: Lies) -> Finding:
+    if place is Lies.OUTSIDE:
+        message = "This call leaves the workspace and the tool's trusted roots."
+        return denied("tool.outside-workspace", message, instead="Use a path in the workspace.", effect=path.effect)
+    message = "It is not known whether this call stays in the workspace and the tool's trusted roots."
+    return asked("tool.workspace-unknown", message, path.effect, instead="Write the path in full.")
+
+
+def _uses_secrets(effect: Effect) -> bool:
+    if isinstance(effect, _TAINTED):
+        return Taint.SECRET in effect.taint
+    if isinstance(effect, Contains):
+        return effect.category == "secret"
+    return isinstance(effect, Cloud) and effect.action == "secret"

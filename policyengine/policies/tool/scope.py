@@ -1,0 +1,91 @@
+"""Which files a call may touch: paths of its effects against the workspace and a tool's trusted roots, as text.
+
+Symbolic links are the sandbox's business. A path that is not known, or a glob that may climb out of a directory, is
+neither inside nor outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import Enum
+
+from policyengine.effects import Container, Effect, FileAttribute, FileDelete, FileRead, FileWrite, Transfer, Where
+from policyengine.model import Context
+from policyengine.records import NamedTuple
+
+_ON_FILES = (FileRead, FileWrite, FileDelete, FileAttribute)
+
+
+class Lies(Enum):
+    """Where a path is."""
+
+    INSIDE = "inside"
+    OUTSIDE = "outside"
+    UNKNOWN = "unknown"
+
+
+class Touched(NamedTuple):
+    """A path that a call touches on this machine, and the effect that says so."""
+
+    path: str
+    unknown: bool
+    glob: bool
+    effect: Effect
+
+
+def touched(effects: Iterable[Effect]) -> Iterator[Touched]:
+    """Find every path that a call touches here."""
+    for effect in effects:
+        if effect.where is not Where.HERE:
+            continue
+        if isinstance(effect, _ON_FILES):
+            yield Touched(effect.path, effect.unknown, effect.glob, effect)
+        elif isinstance(effect, Transfer) and effect.path:
+            yield Touched(effect.path, False, False, effect)
+        elif isinstance(effect, Container) and effect.mount:
+            yield Touched(effect.mount, False, False, effect)
+
+
+class Roots:
+    """Directories of one request: its workspace, and what a tool is trusted with beside it."""
+
+    __slots__ = ("_folds", "_roots")
+
+    def __init__(self, context: Context, trusted: Iterable[str]) -> None:
+        self._folds = context.platform == "darwin"  # its file systems take `A` for `a`
+        homes = (context.home.rstrip("/") + root[1:] if root[:1] == "~" else root for root in trusted)
+        self._roots = [self._parts(root) for root in (*context.workspace, *homes)]
+
+    def _parts(self, path: str) -> list[str] | None:
+        """The components of an absolute path; None for one that `..` makes something else."""
+        parts = [part for part in (path.lower() if self._folds else path).split("/") if part not in ("", ".")]
+        return None if ".." in parts or path[:1] != "/" else parts
+
+    def place(self, path: Touched) -> Lies:
+        """Say where a path is."""
+        parts = self._parts(path.path)
+        if parts is None:
+            return Lies.UNKNOWN if path.unknown or path.path[:1] != "/" else Lies.OUTSIDE
+        if path.unknown and path.path[-1:] != "/":
+            parts = parts[:-1]  # the last one may go on, and is no name yet
+        known = next((at for at, part in enumerate(parts) if path.glob and _is_glob(part)), len(parts))
+        inside = any(root is not None and parts[: len(root)] == root and len(root) <= known for root in self._roots)
+        if inside:
+            return Lies.UNKNOWN if path.unknown or any(map(_may_climb, parts[known:])) else Lies.INSIDE
+        led_in = any(root is not None and _may_lead(parts, known, root) for root in self._roots)
+        return Lies.UNKNOWN if led_in and (path.unknown or known < len(parts)) else Lies.OUTSIDE
+
+
+def _is_glob(part: str) -> bool:
+    return not frozenset("*?[(").isdisjoint(part)
+
+
+def _may_climb(part: str) -> bool:
+    """Whether a glob may name `..`: only one that begins with a dot does (bash manual 3.5.8)."""
+    return part[:1] == "." and _is_glob(part)
+
+
+def _may_lead(parts: list[str], known: int, root: list[str]) -> bool:
+    """Whether a path that goes on, or has globs from `known` on, may still lead into a directory."""
+    certain = parts[:known]
+    return certain == root[: len(certain)] or certain[: len(root)] == root
