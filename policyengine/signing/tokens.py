@@ -99,6 +99,7 @@ def verify(
             `token.expired`, and `token.run`, `.step`, `.thread`, `.subject`, `.agent`, `.tool`, `.arguments`,
             `.policy`, `.source`, `.skills`, `.sequence` for what is not as demanded; `token.time` where `now` is no
             time.
+        KeyError: something is demanded that no token says.
     """
     present = moment(now)
     head = _Head(token)
@@ -109,8 +110,9 @@ def verify(
     if present >= found.expires:
         raise TokenError("token.expired", "expired")
     for name, value in expected.items():
+        code = _CODES[name]  # first: what is not known must not look as if it had been checked
         if getattr(found, name) != value:
-            raise TokenError(_CODES[name], f"issued for another `{name}`")
+            raise TokenError(code, f"issued for another `{name}`")
     return found
 
 
@@ -224,4 +226,4 @@ def _bytes(text: str) -> bytes:
 
 
 _TO_URL = bytes.maketrans(b"+/", b"-_")
-_FROM_URL = bytes.maketrans(b"-_+/", b"+/!!")
+_FROM_URL = bytes.maketrans(b"-_+/=", b"+/!!!")

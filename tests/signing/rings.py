@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 from typing import Any
 
 from policyengine.model import Obligation, ObligationKind, Outcome
@@ -48,3 +49,8 @@ CLAIMS = Claims(
 def claims(purpose: Purpose = Purpose.DECISION, **changes: Any) -> Claims:
     """`CLAIMS` for another purpose, with changes."""
     return replace(CLAIMS, purpose=purpose, **changes)
+
+
+def hkdf(secret: bytes, salt: bytes, info: bytes) -> bytes:
+    """HKDF-SHA256 for one block (RFC 5869, sections 2.2 and 2.3), by hand."""
+    return hmac.digest(hmac.digest(salt, secret, "sha256"), info + b"\x01", "sha256")
