@@ -54,13 +54,16 @@ def decoded(data: bytes) -> Caveat:
     """Read the JSON of a caveat whose MAC holds.
 
     Raises:
-        TokenError: it is anything else than `encoded` writes (`token.malformed`, `token.time`).
+        TokenError: it is anything else than `encoded` writes (`token.malformed`).
     """
     agent, names, expires, depth = read_list(data, 4)
     if not (type(agent) in _TEXT and type(expires) in _TIME and type(depth) in _COUNT):
         raise malformed("a caveat of another type")
     caveat = Caveat(agent=agent, names=names_or_none(names), expires=expires, depth=depth)
-    _check(caveat)
+    try:
+        _check(caveat)
+    except TokenError as error:
+        raise malformed(error.message) from None
     return caveat
 
 
