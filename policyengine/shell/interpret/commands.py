@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 
 from policyengine.effects import (
@@ -22,12 +21,13 @@ from policyengine.effects import (
 )
 from policyengine.shell.interpret.assignments import assign, restore
 from policyengine.shell.interpret.builtins import BUILTINS, Call
+from policyengine.shell.interpret.choices import each
 from policyengine.shell.interpret.disguises import disguised, disguised_again, has_substitution, is_plain
 from policyengine.shell.interpret.endings import revived
 from policyengine.shell.interpret.evaluate import ScriptFile, driven, run_file, shell_text
 from policyengine.shell.interpret.globs import computable, matches
-from policyengine.shell.interpret.joining import branches
-from policyengine.shell.interpret.machine import MAX_CHOICES, Definition, Machine
+from policyengine.shell.interpret.joining import branches, one_of
+from policyengine.shell.interpret.machine import MAX_CHOICES, Definition, Machine, Ways
 from policyengine.shell.interpret.notes import note_name, note_words
 from policyengine.shell.interpret.parameters import UNKNOWN_NAME, variable_values
 from policyengine.shell.interpret.programs import run_program
@@ -39,7 +39,6 @@ from policyengine.shell.nodes import Redirect, SimpleCommand, Word
 from policyengine.shell.paths import base_name, is_below, resolve
 from policyengine.shell.values import Value
 
-MAX_COMBINATIONS = 2 * MAX_CHOICES  # of the choices of several variables that are tried for one command
 MAX_CALLS = 12  # nested calls of functions
 HANDED_ON = 3  # fields that each word counts for which one command hands on to another (`env env env …`)
 
@@ -55,41 +54,9 @@ _UNKNOWN_SOURCE: Taints = frozenset({Taint.INPUT})
 
 
 def simple(machine: Machine, node: SimpleCommand) -> None:
-    """Interpret a simple command, once for each combination of the values that its variables may have."""
+    """Interpret a simple command, once for each combination of the values that its words may have."""
     machine.step()
-    outer, machine.seen = machine.seen, {}
-    mark = len(machine.trail)
-    _once(machine, node)
-    if machine.seen:
-        _combinations(machine, node, mark)
-    machine.seen = outer
-
-
-def _combinations(machine: Machine, node: SimpleCommand, mark: int) -> None:
-    seen = machine.seen
-    first = machine.changes(mark)
-    machine.undo(mark)
-    names = list(seen)
-    outer = machine.picks
-    combinations = list(
-        itertools.islice(itertools.product(*[range(seen[name]) for name in names]), MAX_COMBINATIONS + 1)
-    )
-    if len(combinations) > MAX_COMBINATIONS:
-        machine.opaque(Cause.VALUE, "too many combinations of values", machine.span(node.start, node.end))
-
-    def attempt(picks: tuple[int, ...]) -> None:
-        machine.step()
-        machine.picks = {**(outer or {}), **dict(zip(names, picks, strict=True))}
-        _once(machine, node)
-
-    def again() -> None:
-        for key, value in first.items():
-            machine.put(key, value)
-
-    branches(machine, [again, *[lambda picks=picks: attempt(picks) for picks in combinations[1:]]])
-    machine.picks = outer
-    if machine.out is not None:
-        machine.emit(Stream(None))
+    each(machine, lambda: _once(machine, node))
 
 
 def _once(machine: Machine, node: SimpleCommand) -> None:
@@ -199,6 +166,13 @@ def _unknown_name(
     found = unset_reading(machine, nodes, [head, *arguments]) if nodes else []
     if found:
         machine.forked(lambda: dispatch(machine, found, (), span))
+    for line in head.template.split("\n")[:MAX_CHOICES] if head.rest else ():
+        named = [
+            head._replace(text=text, exact=True, many=False, rest="")
+            for text in line.replace(HOLE, "").split()  # what only asks or fails prints nothing
+        ]
+        if named:
+            machine.forked(lambda: dispatch(machine, [*named, *arguments], (), span))  # noqa: B023  called at once
 
 
 def _glob_name(machine: Machine, head: Value, arguments: list[Value], span: Span | None) -> None:
@@ -309,11 +283,7 @@ def _function(
         machine.opaque(Cause.LIMIT, f"more than {MAX_CALLS} nested calls", span, name)
         return
 
-    runs = [_callee(machine, name, definition, arguments, span) for definition in definitions]
-    if len(runs) == 1:
-        runs[0]()
-    else:
-        branches(machine, runs)
+    one_of(machine, [_callee(machine, name, definition, arguments, span) for definition in definitions])
 
 
 def _key(name: str, definition: Definition) -> str:
@@ -348,13 +318,18 @@ def called(machine: Machine, name: str, definition: Definition, arguments: tuple
     key = key + _AGAIN if key in machine.calling else key
     machine.calling[key] = machine.asynchronous
     machine.deeper()
-    machine.runner.body(machine, (definition.node.body,))
+    machine.scope(lambda: machine.runner.body(machine, (definition.node.body,)), in_function)
     machine.depth -= 1
     del machine.calling[key]
     hidden = machine.local or []
     machine.positional, machine.local, machine.base, machine.fixed = saved
     for variable, value in reversed(hidden):
         machine.put(variable, value)
+
+
+def in_function(number: int, outer: Ways) -> Ways:
+    """What `return` leaves has that number; loops around the call are not seen from there."""
+    return Ways(outer.exit, number)
 
 
 def _alias(machine: Machine, name: str, value: Value, arguments: list[Value]) -> None:

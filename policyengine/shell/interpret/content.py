@@ -105,6 +105,6 @@ def stream_of(machine: Machine, use: Use, cwd: Place) -> Stream:
         return machine.stdin
     if is_standard(value.text):
         known = machine.file(value.text)
-        return stored(known[0]) if known else machine.stdin
+        return stored(known) if known else machine.stdin
     path = place_of(machine, value, cwd)
     return file_stream(machine, path)._replace(path=path.path)

@@ -23,7 +23,8 @@ from policyengine.patterns import lazily
 from policyengine.records import NamedTuple
 from policyengine.shell.code import is_filled_in, read_code
 from policyengine.shell.interpret.acts import carried, perform
-from policyengine.shell.interpret.machine import Limit, Machine
+from policyengine.shell.interpret.joining import one_of
+from policyengine.shell.interpret.machine import Limit, Machine, Ways
 from policyengine.shell.interpret.streams import OUTER_INPUT, Stream
 from policyengine.shell.interpret.syntax import readings
 from policyengine.shell.interpret.trees import taint_below
@@ -202,18 +203,25 @@ def run_file(machine: Machine, file: ScriptFile, versions: Sequence[WrittenFile]
         return
     machine.calling[file.path] = machine.asynchronous
     source = "substitution" if file.path.startswith("/dev/fd/") else "file"
+    runs = []
     for version in versions:
         text = _text_of(version, file.span)
         language = file.language or language_of(file.path, text.text)
         code = Code(language or "sh", text, source, origin, file.arguments, Value(file.path))
-        if text.exact and language:
-            evaluate(machine, code)
-            continue
-        machine.effects.append(code.effect(machine, read=False))
-        machine.emit(Stream(None, text.taint | _UNTRUSTED))
-        if (text.text or text.rest.strip()) and language:
-            machine.process(lambda code=code: _interpreted(machine, code))  # type: ignore[misc]
+        runs.append(lambda code=code, known=bool(language): _run_version(machine, code, known))
+    one_of(machine, runs)
     del machine.calling[file.path]
+
+
+def _run_version(machine: Machine, code: Code, known: bool) -> None:
+    text = code.text
+    if text.exact and known:
+        evaluate(machine, code)
+        return
+    machine.effects.append(code.effect(machine, read=False))
+    machine.emit(Stream(None, text.taint | _UNTRUSTED))
+    if (text.text or text.rest.strip()) and known:
+        machine.process(lambda: _interpreted(machine, code))
 
 
 def run_vaguely(machine: Machine, file: ScriptFile, versions: Sequence[WrittenFile]) -> None:
@@ -294,6 +302,11 @@ def _versions(machine: Machine, file: ScriptFile) -> tuple[WrittenFile, ...]:
     return next((versions for versions in map(machine.file, names) if versions), ())
 
 
+def in_source(number: int, outer: Ways) -> Ways:
+    """`return` ends a file that is read by `source` (bash manual 4.1)."""
+    return outer._replace(function=number)
+
+
 def source_file(machine: Machine, path: str, unknown: bool, span: Span | None, run: Callable[[Value], None]) -> None:
     """`source f`: the text runs in this shell."""
     versions = machine.file(path) if machine.where is Where.HERE and not unknown else ()
@@ -301,10 +314,13 @@ def source_file(machine: Machine, path: str, unknown: bool, span: Span | None, r
         return
     source = "substitution" if path.startswith("/dev/fd/") else "file"
     machine.calling[path] = machine.asynchronous
-    for version in versions:
+
+    def run_version(version: WrittenFile) -> None:
         text = _text_of(version, span)
         machine.effects.append(EvaluateCode("sh", source, text.exact, version.taint, machine.where, span, "source"))
-        run(text)
+        machine.scope(lambda: run(text), in_source)
+
+    one_of(machine, [lambda version=version: run_version(version) for version in versions])  # type: ignore[misc]
     if not versions:
         machine.effects.append(EvaluateCode("sh", "file", False, frozenset(), machine.where, span, "source"))
     del machine.calling[path]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from policyengine.shell.interpret.machine import MAX_PASSES, Limit, Machine, Variable, common, join_variables
+from policyengine.shell.interpret.machine import MAX_PASSES, Limit, Machine, Variable, Ways, common, join_variables
+from policyengine.shell.interpret.streams import Sink, Written, joined, noted, repeated
 from policyengine.shell.paths import Place
 from policyengine.shell.values import Value
 
@@ -13,7 +14,7 @@ from policyengine.shell.values import Value
 def branches(machine: Machine, runs: Sequence[Callable[[], None]]) -> None:
     """Run alternatives from the same state; afterwards the state is what any of them left."""
     machine.conditional += 1
-    mark, positional = len(machine.trail), machine.positional
+    mark, positional, outputs = len(machine.trail), machine.positional, Outputs(machine)
     results: list[dict[str, Any]] = []
     ends = []
     for run in runs:
@@ -22,9 +23,52 @@ def branches(machine: Machine, runs: Sequence[Callable[[], None]]) -> None:
         ends.append(machine.positional)
         results.append(machine.changes(mark))
         machine.undo(mark)
+        outputs.again()
     machine.conditional -= 1
     machine.positional = ends[-1] if len({_texts(end) for end in ends}) == 1 else None
     join(machine, results)
+    outputs.join()
+
+
+def one_of(machine: Machine, runs: Sequence[Callable[[], None]]) -> None:
+    """Run one alternative of these, if there are any."""
+    if len(runs) > 1:
+        branches(machine, runs)
+    for run in runs if len(runs) == 1 else ():
+        run()
+
+
+class Outputs:
+    """What alternatives print from one place on."""
+
+    __slots__ = ("_ends", "_machine", "_out", "_sinks", "_starts")
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._out = sink = machine.out
+        self._sinks: list[Sink] = []
+        while sink is not None:
+            self._sinks.append(sink)
+            sink = sink.outer
+        self._starts = [sink.live for sink in self._sinks]
+        self._ends: list[list[Written]] = []
+
+    def again(self) -> None:
+        """An alternative has ended; the next one starts where it did."""
+        self._machine.out = self._out
+        if self._sinks:
+            self._ends.append([sink.live for sink in self._sinks])
+            self._set(self._starts)
+
+    def join(self) -> None:
+        """Go on from where any of the alternatives ended."""
+        for sink, start, ends in zip(self._sinks, self._starts, zip(*self._ends, strict=True), strict=True):
+            if any(end is not start for end in ends):
+                sink.live = joined(*[end if end is not start else noted(start) for end in ends])
+
+    def _set(self, lives: Sequence[Written]) -> None:
+        for sink, live in zip(self._sinks, lives, strict=True):
+            sink.live = live
 
 
 def _texts(positional: tuple[Value, ...] | None) -> tuple[Value, ...] | None:
@@ -70,8 +114,23 @@ def before(machine: Machine, mark: int) -> dict[str, Any]:
 
 def loop(machine: Machine, once: Callable[[], None]) -> None:
     """Once from the present state; then, if variables changed, once more from what any number of passes may leave."""
+    machine.scope(lambda: _looped(machine, lambda: a_round(machine, once)), in_loop)
+
+
+def in_loop(number: int, outer: Ways) -> Ways:
+    """What `break` leaves has that number."""
+    return outer._replace(loops=(*outer.loops, number))
+
+
+def a_round(machine: Machine, once: Callable[[], None]) -> None:
+    """Run the body of a loop, which `continue` leaves."""
+    machine.scope(once, lambda number, outer: outer._replace(rounds=(*outer.rounds, number)))
+
+
+def _looped(machine: Machine, once: Callable[[], None]) -> None:
     machine.conditional += 1
-    mark, positional = len(machine.trail), machine.positional
+    mark, positional, out = len(machine.trail), machine.positional, machine.out
+    start = out.live if out is not None else []
     once()
     if machine.positional != positional:  # by `set` or `shift`
         machine.positional = None
@@ -79,8 +138,16 @@ def loop(machine: Machine, once: Callable[[], None]) -> None:
         machine.passes += 1
         if machine.passes > MAX_PASSES:
             raise Limit(f"more than {MAX_PASSES} repeated loop bodies")
+        first, machine.out = out.live if out is not None else [], out
+        if out is not None:
+            out.live = start
         once()
         _widened(machine, mark)
+        if out is not None:
+            out.live = joined(first, out.live)
+    machine.out = out
+    if out is not None:
+        out.live = repeated(start, out.live)
     machine.conditional -= 1
 
 

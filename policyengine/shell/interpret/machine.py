@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 from policyengine.effects import NOTHING_LEFT, Cause, Effect, Left, Opaque, Span, Taints, Where, WrittenFile
 from policyengine.records import NamedTuple
 from policyengine.shell.interpret.notes import Note, Step, note_stream, note_variable
-from policyengine.shell.interpret.streams import MAX_TEXT, OUTER_INPUT, Sink, Stream
+from policyengine.shell.interpret.streams import MAX_TEXT, OUTER_INPUT, Sink, Stream, shared_start
 from policyengine.shell.interpret.trees import arrived_at
 from policyengine.shell.nodes import Function, Script, Statement
 from policyengine.shell.paths import Place
@@ -27,6 +27,7 @@ MAX_FIELDS, CHARACTERS_PER_FIELD = 10_000, 4  # arguments and what comes out of 
 MAX_CODE = 64 * 1024  # characters of computed and nested code beyond the length of the text itself
 MAX_PASSES = 200  # loop bodies interpreted more than once, over the whole call
 MAX_CHOICES, MAX_VERSIONS = 4, 16  # alternatives kept of one variable, and of one file's text
+MAX_APPENDED = 4  # texts of a file to which something is appended; beyond, only the last one grows
 
 Answer = TypeVar("Answer")
 
@@ -76,6 +77,18 @@ class Target(NamedTuple):
     glob: bool = False
 
 
+class Ways(NamedTuple):
+    """What `exit`, `return`, `break` and `continue` leave at present, by number; None or empty: nothing."""
+
+    exit: int | None = None
+    function: int | None = None
+    loops: tuple[int, ...] = ()
+    rounds: tuple[int, ...] = ()
+
+
+NO_WAYS = Ways()
+
+
 class Runner(Protocol):
     """The two ways down that words and builtins need, given to the machine so that no module imports upwards."""
 
@@ -96,8 +109,9 @@ class Machine:
     __slots__ = (
         "aliasing", "asynchronous", "base", "called", "calling", "cells", "code", "commands", "conditional",
         "depth", "described", "descriptors", "effects", "exports", "fields", "files", "fixed", "links", "local",
-        "most_commands", "next_descriptor", "notes", "out", "passes", "picks", "pipes", "positional", "programs",
-        "runner", "seen", "situation", "source", "stdin", "trail", "trees", "where",
+        "most_commands", "next_descriptor", "notes", "out", "outputs", "passes", "picks", "pipes", "positional",
+        "programs", "runner", "scopes", "seen", "situation", "source", "stdin", "texts", "trail",
+        "trees", "ways", "where",
     )  # fmt: skip
 
     def __init__(self, source: str, situation: Situation, programs: Programs, runner: Runner) -> None:
@@ -124,9 +138,13 @@ class Machine:
         self.conditional = self.asynchronous = 0
         self.calling: dict[str, int] = {}
         self.picks: dict[str, int] | None = None
+        self.outputs: dict[str, tuple[Value, ...]] = {}  # choices that substitutions gave, those of `picks` among them
         self.seen: dict[str, int] = {}  # variables with several choices that were read since the last reset
         self.described: dict[str, Program | None] = {}
         self.commands = self.fields = self.code = 0
+        self.ways = NO_WAYS
+        self.texts = 1  # that are tried in turn as what is read
+        self.scopes = 0  # that were numbered so far
         self.most_commands = MAX_COMMANDS + len(source) // CHARACTERS_PER_COMMAND
         self.passes = 0
         self.depth = 0
@@ -198,18 +216,18 @@ class Machine:
     def write_file(self, path: str, stream: Stream, *, append: bool = False) -> None:
         """Remember what a file holds now; both versions where the write may not have happened."""
         old = self.file(path)
-        text = stream.template
+        texts: Sequence[str | None] = stream.choices or (stream.template,)
         if append and old:
-            before = old[-1].text
-            text = before + text if before is not None and text is not None and len(before) <= MAX_TEXT else None
+            grown = old if len(old) * len(texts) <= MAX_APPENDED else old[-1:]
+            texts = [_appended(item.text, text) for item in grown for text in texts]
         taint = stream.taint | frozenset(taint for item in old if append for taint in item.taint)
-        new = WrittenFile(path, text, taint)
-        versions = (*[item for item in old if self.conditional and item != new], new)
-        if len(versions) > MAX_VERSIONS:
+        new = [WrittenFile(path, text, taint) for text in dict.fromkeys(texts)]
+        kept = (*[item for item in old if self.conditional and item not in new], *new)
+        if len(kept) > MAX_VERSIONS:
             self.opaque(Cause.LIMIT, f"more than {MAX_VERSIONS} texts that a file may hold", None)
-        self.files[path] = versions[-MAX_VERSIONS:]
+        self.files[path] = kept[-MAX_VERSIONS:]
         if self.notes is not None:
-            note_stream(self, Step.FILE, path, stream._replace(text=text, taint=taint), stream.span)
+            note_stream(self, Step.FILE, path, stream._replace(text=new[-1].text, taint=taint), stream.span)
 
     def file(self, path: str) -> tuple[WrittenFile, ...]:
         """What the run knows of a file: the versions that it may hold; empty for a file it did not write."""
@@ -258,16 +276,33 @@ class Machine:
             self.depth -= 1
             raise Limit(f"nesting deeper than {MAX_DEPTH} levels")
 
-    def forked(self, run: Callable[[], Answer]) -> Answer:
-        """Run something as a subshell would: what it changes is undone."""
-        mark = len(self.trail)
-        saved = self.positional, self.descriptors, self.stdin
-        self.descriptors = dict(self.descriptors)
+    def scope(self, run: Callable[[], Answer], kind: Callable[[int, Ways], Ways]) -> Answer:
+        """Run something that can be left, and go on where it was."""
+        outer, self.scopes = self.ways, self.scopes + 1
+        number = self.scopes
+        self.ways = kind(number, outer)
         try:
             return run()
         finally:
+            self.ways = outer
+            if self.out is not None:
+                self.out.arrive(number)
+
+    def leave(self, way: int | None) -> None:
+        """Leave what has that number: what comes next is printed by others."""
+        if self.out is not None and way is not None:
+            self.out.leave(way)
+
+    def forked(self, run: Callable[[], Answer]) -> Answer:
+        """Run something as a subshell would: what it changes is undone."""
+        mark = len(self.trail)
+        saved = self.positional, self.descriptors, self.stdin, self.out
+        self.descriptors = dict(self.descriptors)
+        try:
+            return self.scope(run, _subshell)
+        finally:
             self.undo(mark)
-            self.positional, self.descriptors, self.stdin = saved
+            self.positional, self.descriptors, self.stdin, self.out = saved
 
     def process(self, run: Callable[[], Answer]) -> Answer:
         """Run something as a new program of the same machine would run it: only what is exported is there."""
@@ -277,7 +312,7 @@ class Machine:
         self.cells["/cwd"] = saved[0]["/cwd"]
         self.trail, self.local = [], None
         try:
-            return run()
+            return self.scope(run, lambda number, _: Ways(number))
         finally:
             self.cells, self.trail, self.positional, self.local = saved
 
@@ -295,8 +330,8 @@ class Machine:
         self.cells = {"/cwd": Place("", exact=False)}
         return run()
 
-    def capture(self, statements: Sequence[Statement], stdin: Stream | None = None) -> Stream:
-        """What statements print when a subshell runs them."""
+    def capture(self, statements: Sequence[Statement], stdin: Stream | None = None, *, silent: bool = False) -> Stream:
+        """What statements print when a subshell runs them; `silent` as for `Sink.stream`."""
         outer, self.out = self.out, Sink()
         sink = self.out
         try:
@@ -305,13 +340,28 @@ class Machine:
             self.depth -= 1
         finally:
             self.out = outer
-        return sink.stream()
+        return sink.stream(silent=silent)
 
     def feed(self, statements: Sequence[Statement], stdin: Stream | None) -> None:
         """Interpret statements with that input."""
         if stdin is not None:
             self.stdin = stdin
         self.runner.body(self, statements)
+
+
+def versions(path: str, stream: Stream) -> tuple[WrittenFile, ...]:
+    """What a file holds that receives the stream."""
+    return tuple([WrittenFile(path, text, stream.taint) for text in stream.choices or (stream.template,)])
+
+
+def _appended(before: str | None, text: str | None) -> str | None:
+    return before + text if before is not None and text is not None and len(before) <= MAX_TEXT else None
+
+
+def _subshell(number: int, outer: Ways) -> Ways:
+    """A subshell ends where what is around it would be left (bash manual 3.2.5.3)."""
+    inside = tuple([number for _ in outer.loops])
+    return Ways(number, number if outer.function is not None else None, inside, inside)
 
 
 def _exported(cell: object) -> bool:
@@ -323,15 +373,14 @@ def join_values(choices: Sequence[Value]) -> tuple[Value, ...]:
     distinct = tuple(dict.fromkeys(choices))
     if len(distinct) <= MAX_CHOICES:
         return distinct
-    return (common(distinct),)
+    texts = [value.text for value in distinct if value.exact]
+    return (common(distinct)._replace(rest="\n".join(texts)[:MAX_TEXT]),)
 
 
 def common(choices: Sequence[Value]) -> Value:
     """What is certain of a value that may be any of these or more like them: the beginning that they share."""
-    texts = [value.text for value in choices]
-    low, high = min(texts, default=""), max(texts, default="")
-    size = next((at for at, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high)))
-    return Value(low[:size], exact=False, taint=frozenset().union(*[value.taint for value in choices]))
+    start = shared_start([value.text for value in choices])
+    return Value(start, exact=False, taint=frozenset().union(*[value.taint for value in choices]))
 
 
 def join_variables(one: Variable | None, other: Variable | None) -> Variable | None:

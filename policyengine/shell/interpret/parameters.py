@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from policyengine.effects import CLEAN, Taint, Taints
+from policyengine.shell.interpret.choices import chosen, picked
 from policyengine.shell.interpret.globs import computable, replaced, without_prefix, without_suffix
 from policyengine.shell.interpret.latent import evaluated, expanded, named
-from policyengine.shell.interpret.machine import Machine, Variable
+from policyengine.shell.interpret.machine import Machine, Variable, common
 from policyengine.shell.interpret.streams import MAX_TEXT
 from policyengine.shell.nodes import Literal, Parameter, Word
 from policyengine.shell.values import UNKNOWN, Value, from_template
@@ -70,7 +71,7 @@ def variable_values(machine: Machine, name: str) -> tuple[Value, ...]:
         return variable.choices
     if not variable.choices:
         return _array_start(variable)
-    return (variable.choices[picked(machine, name, len(variable.choices))],)
+    return (chosen(machine, name, variable.choices, common(variable.choices)),)
 
 
 def referred(machine: Machine, name: str) -> str:
@@ -86,15 +87,6 @@ def referred(machine: Machine, name: str) -> str:
     return name
 
 
-def picked(machine: Machine, key: str, size: int) -> int:
-    """Which of several choices is looked at now; the command is interpreted again for the others."""
-    picks = machine.picks
-    if picks is not None and picks.get(key, size) < size:
-        return picks[key]
-    machine.seen[key] = size
-    return 0
-
-
 def _array_start(variable: Variable) -> tuple[Value, ...]:
     items = variable.items or {}
     return (items["0"],) if "0" in items else (UNKNOWN,) if "@" in items else ()
@@ -107,8 +99,10 @@ def _inherited(machine: Machine, name: str) -> tuple[Value, ...]:
         return (known(machine),)
     if name == UNKNOWN_NAME:
         return (UNKNOWN,)
-    if name in situation.left.exports and picked(machine, name, 2) == 0:  # perhaps the shell is still the same one
-        return (from_template(situation.left.exports[name]),)
+    if name in situation.left.exports:  # perhaps the shell is still the same one
+        at = picked(machine, name, 2)
+        if at != 1:
+            return (from_template(situation.left.exports[name]) if at == 0 else UNKNOWN,)
     if situation.env is None:
         return (UNKNOWN,)
     return (Value(situation.env[name]),) if name in situation.env else ()
@@ -252,7 +246,8 @@ def operand(machine: Machine, part: Parameter) -> Word | None:
     certain = bool(values) and values[0].exact and not unset
     if certain or unset:
         return word if certain is (operator == "+") else None
-    return word if (picked(machine, _choice(part), 2) == 0) is (operator == "-") else None
+    at = picked(machine, _choice(part), 2)
+    return word if at is not None and (at == 0) is (operator == "-") else None
 
 
 def _is_unset(part: Parameter, values: tuple[Value, ...]) -> bool:
@@ -281,7 +276,7 @@ def _defaulted(machine: Machine, part: Parameter, values: tuple[Value, ...], ope
 
 def _either(machine: Machine, part: Parameter, known: Value, other: Value) -> Value:
     """An unknown variable with a default: both are looked at, as two choices of the expression."""
-    return other if picked(machine, _choice(part), 2) else known
+    return chosen(machine, _choice(part), (known, other), common((known, other)))
 
 
 def _slice(values: tuple[Value, ...], arguments: Sequence[Value]) -> tuple[Value, ...]:

@@ -50,6 +50,19 @@ def run_program(machine: Machine, program: Program, name: str, arguments: Sequen
         _tail(invocation, tail)
     if machine.out is not None:
         _print(invocation)
+    _read_again(invocation, program)
+
+
+def _read_again(invocation: Invocation, program: Program) -> None:
+    """What looks like a script may be no argument at all, and what follows it an option (`sh $x -c …`)."""
+    if any(use.role.startswith("script:") and _may_be_none(use.value) for use in invocation.reading.uses):
+        machine, name, span = invocation.machine, invocation.origin, invocation.span
+        rest = [value for value in invocation.arguments if not _may_be_none(value)]
+        machine.forked(lambda: run_program(machine, program, name, rest, span))
+
+
+def _may_be_none(value: Value) -> bool:
+    return value.many and not (value.text or value.rest)
 
 
 def _stated(invocation: Invocation) -> None:

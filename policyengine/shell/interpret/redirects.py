@@ -7,10 +7,19 @@ from collections.abc import Callable, Sequence
 
 from policyengine.effects import Connect, Exhaust, FileRead, FileWrite, Taint, Taints, Transfer, Where, WrittenFile
 from policyengine.records import NamedTuple
+from policyengine.shell.interpret.choices import picked
 from policyengine.shell.interpret.links import below, through
-from policyengine.shell.interpret.machine import Machine, Target, Variable
+from policyengine.shell.interpret.machine import Machine, Target, Variable, versions
 from policyengine.shell.interpret.secrets import is_secret
-from policyengine.shell.interpret.streams import NOTHING, OUTER_INPUT, Sink, Stream, stream_of_value
+from policyengine.shell.interpret.streams import (
+    MAX_ALTERNATIVES,
+    MAX_TEXT,
+    NOTHING,
+    OUTER_INPUT,
+    Sink,
+    Stream,
+    stream_of_value,
+)
 from policyengine.shell.interpret.words import expand, expand_body, expand_one
 from policyengine.shell.nodes import Literal, Redirect
 from policyengine.shell.paths import Path, Place, is_below, on_macos, resolve
@@ -54,7 +63,7 @@ class redirected:  # in lower case: used as a function; one of `contextlib` cost
             machine.stdin = stdin
         self._sink = None
         if stdout is not None and stdout.kind != "out":
-            self._sink = machine.out = Sink()
+            self._sink = machine.out = Sink(machine.out)
             machine.out.peer = stdout.peer
 
     def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
@@ -73,6 +82,7 @@ def permanent(machine: Machine, redirects: Sequence[Redirect]) -> None:
         machine.stdin = wiring.stdin
     if wiring.stdout is not None:
         deliver(machine, wiring.stdout, Stream(None), "exec")
+        machine.emit(Stream(None))  # by way of a copy of the descriptor, what follows may still get there
         machine.out = Sink()
         machine.out.peer = wiring.stdout.peer
 
@@ -132,6 +142,9 @@ def _input(machine: Machine, redirect: Redirect, wiring: Wiring, origin: str) ->
     value = _name(machine, redirect)
     peer = network(machine, value, origin)
     stream = Stream(None, FETCHED, "", peer) if peer else read_stream(machine, value, origin)
+    if stream.choices:
+        at = picked(machine, f"/{id(redirect)}", len(stream.choices))
+        stream = stream if at is None else stream.chosen(stream.choices[at])
     return _attach(machine, redirect.fd or "0", stream, wiring)
 
 
@@ -216,7 +229,7 @@ def _attach(machine: Machine, fd: str, stream: Stream, wiring: Wiring) -> Wiring
     number = _number(machine, fd)
     machine.descriptors = {**machine.descriptors, number: stream}
     path = f"/dev/fd/{number}"
-    machine.files[path] = (WrittenFile(path, stream.template, stream.taint),)
+    machine.files[path] = versions(path, stream)
     return wiring
 
 
@@ -294,11 +307,21 @@ def _special(machine: Machine, text: str) -> Stream:
     if _ZERO(text):
         return NOTHING
     known = machine.file(text)
-    return stored(known[0]) if known else machine.stdin
+    return stored(known) if known else machine.stdin
 
 
-def stored(file: WrittenFile, path: str = "") -> Stream:
-    """What a file holds; what a text with holes is known of is its beginning and what stands behind."""
+def stored(known: Sequence[WrittenFile], path: str = "") -> Stream:
+    """What a file holds, of which these versions are known."""
+    if len(known) == 1:
+        return _stored(known[0], path)
+    taint = frozenset().union(*[file.taint for file in known])
+    texts = [file.text for file in known if file.text is not None]
+    whole = len(texts) == len(known) <= MAX_ALTERNATIVES
+    return Stream(None, taint, path, choices=tuple(texts) if whole else (), rest="\n".join(texts)[:MAX_TEXT])
+
+
+def _stored(file: WrittenFile, path: str) -> Stream:
+    """What is known of a text with holes is its beginning and what stands behind."""
     if file.text is None:
         return Stream(None, file.taint, path)
     return stream_of_value(from_template(file.text, file.taint))._replace(path=path)
@@ -314,8 +337,7 @@ def file_stream(machine: Machine, path: Path) -> Stream:
     known = machine.file(path.path) if machine.where is Where.HERE else ()
     secret = is_secret(path.path)
     if known:
-        taint = frozenset().union(*[item.taint for item in known])
-        return stored(known[0], path.path) if len(known) == 1 else Stream(None, taint, path.path)
+        return stored(known, path.path)
     return Stream(None, frozenset({Taint.SECRET}) if secret else _place_taint(machine, path.path), path.path)
 
 

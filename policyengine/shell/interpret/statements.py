@@ -15,7 +15,7 @@ from policyengine.shell.interpret.commands import simple
 from policyengine.shell.interpret.joining import a_round, before, branches, in_loop, join, loop, nothing
 from policyengine.shell.interpret.latent import evaluated, named
 from policyengine.shell.interpret.lists import Ended
-from policyengine.shell.interpret.machine import MAX_PASSES, Definition, Machine, Target, Variable, common
+from policyengine.shell.interpret.machine import MAX_PASSES, Definition, Machine, Target, Variable, common, join_values
 from policyengine.shell.interpret.notes import Step, note_stream
 from policyengine.shell.interpret.redirects import redirected
 from policyengine.shell.interpret.streams import OUTER_INPUT, Sink, Stream
@@ -264,8 +264,8 @@ def _passes(machine: Machine, node: For, values: Sequence[Value]) -> None:
         a_round(machine, lambda value=value: _pass(machine, node, value))  # type: ignore[misc]
 
 
-def _pass(machine: Machine, node: For | Select, value: Value) -> None:
-    machine.put(node.name, Variable((value,)))
+def _pass(machine: Machine, node: For | Select, *values: Value) -> None:
+    machine.put(node.name, Variable(values))
     body(machine, node.body)
 
 
@@ -277,8 +277,8 @@ def _items(machine: Machine, words: tuple[Word, ...] | None) -> list[Value]:
 
 def _select(machine: Machine, node: Select) -> None:
     def run() -> None:
-        _items(machine, node.words)
-        loop(machine, lambda: _pass(machine, node, UNKNOWN))
+        values = join_values((*_items(machine, node.words), Value("")))  # empty after an answer that is no number
+        loop(machine, lambda: _pass(machine, node, *values))
 
     _in_redirects(machine, node.redirects, run)
 

@@ -10,10 +10,11 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from policyengine.effects import CLEAN, HOLE, Cause, Span, Taints, WrittenFile
+from policyengine.effects import CLEAN, HOLE, Cause, Span, Taints
 from policyengine.shell.interpret.arithmetic import arithmetic
 from policyengine.shell.interpret.braces import alternatives
-from policyengine.shell.interpret.machine import Machine
+from policyengine.shell.interpret.choices import chosen
+from policyengine.shell.interpret.machine import Machine, versions
 from policyengine.shell.interpret.notes import Step, note_stream
 from policyengine.shell.interpret.parameters import operand, parameter
 from policyengine.shell.interpret.streams import MAX_TEXT
@@ -32,7 +33,7 @@ from policyengine.shell.nodes import (
     WordPart,
 )
 from policyengine.shell.paths import tilde
-from policyengine.shell.values import Value
+from policyengine.shell.values import Value, from_template
 
 _ACTIVE = re.compile(f"[*?\\[{{~{HOLE}]").search  # characters that make a literal more than its text
 _GLOB = re.compile(r"[*?]|\[[^\]]").search
@@ -57,8 +58,19 @@ def expand_all(machine: Machine, words: Sequence[Word]) -> list[Value]:
                     _new(Value, (part.text, True, False, False, CLEAN, (word.start + base, word.end + base), ""))
                 )
                 continue
-        values.extend(expand(machine, word))
+        values.extend(expand(machine, word) if values else _name(machine, word))
     return values
+
+
+def _name(machine: Machine, word: Word) -> list[Value]:
+    """The fields of a command's name; where it is a substitution that prints nothing, the next word is the name."""
+    part = word.parts[0] if len(word.parts) == 1 else None
+    if type(part) is not CommandSubstitution:
+        return expand(machine, word)
+    builder = Fields(machine, machine.span(word.start, word.end))
+    builder.add((substitution(machine, part, silent=True),), quoted=False)
+    builder.end()
+    return builder.done
 
 
 def expand(machine: Machine, word: Word) -> list[Value]:
@@ -323,16 +335,26 @@ def _double_quoted(builder: Fields, part: DoubleQuoted) -> None:
         _part(builder, inner, quoted=True)
 
 
-def substitution(machine: Machine, part: CommandSubstitution) -> Value:
-    """What a command substitution leaves: its output without final newlines, where that can be computed."""
+def substitution(machine: Machine, part: CommandSubstitution, *, silent: bool = False) -> Value:
+    """What a command substitution leaves: its output without final newlines, at present one of its choices.
+
+    What fails before it prints anything is no choice unless it may be `silent`: mostly it is meant to succeed.
+    """
     span = machine.span(part.start, part.end)
     if isinstance(part.body, Unread):
         machine.opaque(Cause.UNPARSEABLE, part.body.message, span)
         machine.capture(part.body.before)
         return Value("", exact=False, span=span)
-    out = machine.capture(part.body.body)
+    key = f"/{id(part)}"
+    if machine.picks is not None and key in machine.picks:  # the command is read again: the substitution need not be
+        return machine.outputs[key][machine.picks[key]]
+    out = machine.capture(part.body.body, silent=silent)
     if machine.notes is not None:
         note_stream(machine, Step.OUTPUT, "", out, span)
+    if out.choices:
+        values = [from_template(text.rstrip("\n"), out.taint, span) for text in out.choices]
+        choices = machine.outputs[key] = tuple(dict.fromkeys(values))
+        return chosen(machine, key, choices, out.value(span))
     if out.text is None:
         return Value(out.prefix, False, False, False, out.taint, span, out.rest.rstrip("\n"))
     return Value(out.text.rstrip("\n"), True, False, False, out.taint, span)
@@ -348,7 +370,7 @@ def _process(machine: Machine, part: ProcessSubstitution) -> str:
         return path
     if part.op == "<":
         out = machine.capture(part.body.body)
-        machine.files[path] = (WrittenFile(path, out.template, out.taint),)
+        machine.files[path] = versions(path, out)
     else:
         machine.pipes[path] = part.body
     return path

@@ -92,6 +92,23 @@ def execute(machine: Machine, call: Call) -> None:
         taken = 2 if arguments[0].text.endswith("a") else 1
         arguments = arguments[taken:]
     _run(machine, arguments)
+    if arguments:
+        machine.leave(machine.ways.exit)
+
+
+def leave(machine: Machine, call: Call) -> None:
+    """`exit` and `return`."""
+    machine.leave(machine.ways.function if call.name == "return" else machine.ways.exit)
+
+
+def leave_loop(machine: Machine, call: Call) -> None:
+    """`break` and `continue`; with a number they leave so many loops (bash manual 4.1)."""
+    ways = machine.ways.loops if call.name == "break" else machine.ways.rounds
+    text = call.arguments[0].text if call.arguments else "1"
+    if not (text.isdecimal() and text.isascii()):  # in one of them or in all it goes on
+        machine.emit(Stream(None))
+    elif ways:
+        machine.leave(ways[-min(max(int(text[:4]), 1), len(ways))])
 
 
 def _run(machine: Machine, values: list[Value]) -> None:
