@@ -53,7 +53,7 @@ def before_tool(held: Held, call: Call, run: Run) -> Steps[SignedDecision]:
     """Decide one call (`Gate.before_tool`)."""
     parts, presented = held.parts, Presented()
     try:
-        request = request_of(call, run, parts.now())
+        request = request_of(parts, call, run)
     except RequestError as error:
         decision = undecided(_impossible(error))
     else:
@@ -224,7 +224,7 @@ def _all(held: Held, calls: Sequence[Call], run: Run, presented: Presented) -> S
 def _case(held: Held, call: Call, run: Run, presented: Presented, wrong: Finding | None) -> Case | Decision:
     """What a call is decided under; or its DENY, where it cannot be."""
     try:
-        request = request_of(call, run, held.parts.now())
+        request = request_of(held.parts, call, run)
     except RequestError as error:
         return undecided(_impossible(error))
     if wrong is not None:

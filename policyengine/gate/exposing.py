@@ -11,7 +11,7 @@ from policyengine.gate.denials import failed, finding
 from policyengine.gate.messages import labels_of
 from policyengine.gate.parts import Held, Parts
 from policyengine.gate.recording import entry, exposure_entry, recorded
-from policyengine.gate.requests import circumstances, question_about
+from policyengine.gate.requests import catalogue_request
 from policyengine.gate.skills import Begun, began
 from policyengine.gate.states import changed, labelled, loaded
 from policyengine.gate.steps import Steps, guarded
@@ -21,8 +21,6 @@ from policyengine.model import Exposure, Finding, Outcome, Request
 from policyengine.policies.skill import Discovery, Heard, SkillClaims, discovered
 from policyengine.records import NamedTuple, replace
 from policyengine.state import NO_SKILLS, Label, RunState, promote
-
-NO_TOOL = ""  # of a whole catalogue it is the names that count
 
 
 class Shown(NamedTuple):
@@ -62,7 +60,7 @@ def _offered(held: Held, messages: Sequence[Message], catalogue: Catalogue, run:
     parts, presented = held.parts, Presented()
     duties = tuple(map(held.messages.duty, messages))
     try:
-        request = question_about(NO_TOOL, run, circumstances(run, parts.now()))
+        request = catalogue_request(parts, run)
     except RequestError as error:
         return Offered(_nothing(catalogue, duties, finding(error.code, f"Nothing can be exposed: {error.message}.")))
     labels = frozenset[Label]().union(*map(labels_of, messages, duties))

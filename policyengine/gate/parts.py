@@ -65,6 +65,7 @@ class Parts(Record):
         skills: the skill policy among the engine's, which is told how a run goes on; None for none.
         describe: finds a tool's description, which says where its results come from; None is from anywhere.
         capabilities: what the host can enforce.
+        default_role: stands in for the role of a principal that has none; empty for nothing.
         grants: standing answers, of the operator or the person.
         detail: what of a call the log keeps.
         hidden_from: the least answer to a tool as such that hides it: DENY, or ASK where every call of it would ask.
@@ -83,6 +84,7 @@ class Parts(Record):
     skills: SkillPolicy | None = None
     describe: Callable[[str], Described | None] = _describe_nothing
     capabilities: Capabilities = Capabilities()
+    default_role: str = ""
     grants: tuple[Grant, ...] = ()
     detail: Detail = Detail.REDACTED
     hidden_from: Outcome = Outcome.DENY

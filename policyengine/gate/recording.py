@@ -10,10 +10,9 @@ from policyengine.audit import CallStatus
 from policyengine.gate.bounds import Refused
 from policyengine.gate.denials import failed
 from policyengine.gate.parts import Parts
-from policyengine.gate.requests import question_about
 from policyengine.gate.steps import Do, Steps
 from policyengine.gate.terms import Duty, Result, Run, SignedDecision, SignedExposure
-from policyengine.model import Finding, Frozen, Outcome
+from policyengine.model import Finding, Frozen, Outcome, Request, Resource, ResourceKind
 
 Entry: TypeAlias = Mapping[str, Frozen]
 
@@ -52,15 +51,20 @@ def reply_entry(parts: Parts, decided: Iterable[SignedDecision], run: Run, refus
 
 def exposure_entry(parts: Parts, answer: SignedExposure, run: Run, id: str, refused: Iterable[Refused]) -> Entry:
     """Record what a model was shown, by which rules tools were hidden, and what was found in its messages."""
-    request = question_about("", run, run.context)
     return {
-        **audit.exposure_record(request, answer.exposure),
+        **audit.exposure_record(_about(run), answer.exposure),
         "jti": id,
         "run": _run(run),
         "policy_digest": parts.engine.policy_digest,
         "messages": _messages(answer.duties),
         "refused_tokens": _refused(refused),
     }
+
+
+def _about(run: Run) -> Request:
+    """Who was shown something, and where; also where no request could be made of that."""
+    tool = Resource(ResourceKind.TOOL, "")
+    return Request(principal=run.principal, action="", resource=tool, arguments=None, context=run.context)
 
 
 def _messages(duties: Collection[Duty]) -> Entry:

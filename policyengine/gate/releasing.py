@@ -35,7 +35,7 @@ def _released(held: Held, signed: SignedDecision, call: Call) -> Call:
     if ends_run(signed.control):
         raise TokenError("release.run-ends", "the answer was to end or interrupt the run")
     try:
-        request = request_of(call, signed.run, held.parts.now())
+        request = request_of(held.parts, call, signed.run)
     except RequestError as error:
         raise TokenError(error.code, error.message) from error
     claims = verified_decision(held.parts, signed.token, request)

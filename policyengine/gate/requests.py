@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from policyengine.errors import RequestError
+from policyengine.gate.parts import Parts
 from policyengine.gate.terms import Call, Run
 from policyengine.model import EMPTY, Attributes, Context, Request, Resource, ResourceKind, freeze_object
 from policyengine.records import replace
@@ -10,7 +11,7 @@ from policyengine.records import replace
 INVOKE = "invoke"
 
 
-def request_of(call: Call, run: Run, now: float) -> Request:
+def request_of(parts: Parts, call: Call, run: Run) -> Request:
     """Make the request that a call states; its arguments are copied and frozen.
 
     Raises:
@@ -18,37 +19,35 @@ def request_of(call: Call, run: Run, now: float) -> Request:
     """
     if not isinstance(call.name, str):
         raise RequestError("request.field", "a tool's name has to be a text")
-    request = _request(call.name, freeze_object(call.arguments), run, circumstances(run, now, call.id))
+    arguments, context = freeze_object(call.arguments), _circumstances(parts, run, call.id)
+    request = _request(parts, call.name, arguments, run, context)
     _ = request.arguments_digest  # what has none cannot be bound to a decision
     return request
 
 
-def question_about(name: str, run: Run, context: Context) -> Request:
-    """Make the request that asks whether a tool may be seen, whatever its arguments.
+def catalogue_request(parts: Parts, run: Run) -> Request:
+    """Make the request that asks which tools may be seen, whatever their arguments; of it the names do not count.
 
     Raises:
-        RequestError: the name is none.
+        RequestError: the run has no scope.
     """
-    if not isinstance(name, str):
-        raise RequestError("request.field", "a tool's name has to be a text")
-    return _request(name, None, run, context)
+    return _request(parts, "", None, run, _circumstances(parts, run))
 
 
-def circumstances(run: Run, now: float, call_id: str = "") -> Context:
-    """Give the context of a run at a time.
-
-    Raises:
-        RequestError: the run has no scope: what it does could not be told from what others do.
-    """
+def _circumstances(parts: Parts, run: Run, call_id: str = "") -> Context:
     context = run.context
     if not context.scope_id:
         raise RequestError("gate.no-scope", "the host has to declare the scope of a run")
-    return replace(context, now=now if context.now is None else context.now, call_id=call_id or context.call_id)
+    now = parts.now() if context.now is None else context.now
+    return replace(context, now=now, call_id=call_id or context.call_id)
 
 
-def _request(name: str, arguments: Attributes | None, run: Run, context: Context) -> Request:
+def _request(parts: Parts, name: str, arguments: Attributes | None, run: Run, context: Context) -> Request:
+    principal = run.principal
+    if parts.default_role and not principal.roles:
+        principal = replace(principal, roles=(parts.default_role,))
     return Request(
-        principal=run.principal,
+        principal=principal,
         action=INVOKE,
         resource=Resource(ResourceKind.TOOL, name),
         arguments=arguments,
