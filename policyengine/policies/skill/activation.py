@@ -15,7 +15,7 @@ from policyengine.policies.skill.entries import joined, narrowed
 from policyengine.policies.skill.registry import FAILED, Problem, Registry, Skill, problem_of
 from policyengine.policies.skill.slash import UserMessage, command_of
 from policyengine.records import NamedTuple, Record, replace
-from policyengine.state import ActiveSkill, SkillState, Slash
+from policyengine.state import ActiveSkill, Entries, SkillState, Slash
 from policyengine.state.skills import MAX_OUTER, MAX_SKILLS
 
 NOT_ACTIVATED = Slash("", "", ())
@@ -97,26 +97,36 @@ def _counted(skills: SkillState, paths: Iterable[str], counting: Counting) -> Sk
     ceiling, loaded = skills.ceiling, dict(skills.loaded)
     for path in paths:
         active = skills.loaded[path]
-        skill = _authorised(counting.registry, path, skills.agent) if active.complete else None
-        if skill is None or active.digest not in ("", skill.digest):
+        if not active.complete:
+            continue
+        skill, problem = _looked_up(counting.registry, path, skills.agent)
+        if skill is None or problem is not None:
+            ceiling = () if counting.mode is Mode.INTERSECTION and problem is not FAILED else ceiling
+            continue
+        if active.digest not in ("", skill.digest):
             continue
         own = counting.is_own(skill.path) or counting.is_own(path)
         widens = counting.mode is Mode.UNION and skill.widens and not own
         allowed = skill.allowed if widens else narrowed(active.allowed, skill.allowed)
-        if ceiling is not None and allowed is not None and widens:
+        if widens and ceiling is not None and allowed is not None:
             ceiling = joined(ceiling, allowed)
-        elif ceiling is None or counting.mode is Mode.INTERSECTION:
-            ceiling = narrowed(ceiling, allowed)
+        else:
+            ceiling = _restricted(ceiling, allowed, counting.mode)
         loaded[path] = ActiveSkill(skill.digest, allowed, active.reply, counts=True)
     return replace(skills, loaded=loaded, ceiling=ceiling)
 
 
-def _authorised(registry: Registry, path: str, agent: str) -> Skill | None:
+def _looked_up(registry: Registry, path: str, agent: str) -> tuple[Skill | None, Problem | None]:
     try:
         skill = registry.find(path)
-        return skill if problem_of(registry, skill, agent) is None else None
-    except Exception:  # whatever a registry raises: nothing is known, so the load waits
-        return None
+        return skill, problem_of(registry, skill, agent)
+    except Exception:  # whatever a registry raises: nothing is known, so a load waits
+        return None, FAILED
+
+
+def _restricted(ceiling: Entries, allowed: Entries, mode: Mode) -> Entries:
+    """The bound once a skill restricts the run: the first one does so always, others in an intersection."""
+    return narrowed(ceiling, allowed) if ceiling is None or mode is Mode.INTERSECTION else ceiling
 
 
 def attempted(skills: SkillState, found: Iterable[Skill], counting: Counting) -> SkillState:
@@ -133,13 +143,22 @@ def attempted(skills: SkillState, found: Iterable[Skill], counting: Counting) ->
             continue
         allowed = skill.allowed if known is None else narrowed(known.allowed, skill.allowed)
         first = ceiling is None and allowed is not None
-        if first or counting.mode is Mode.INTERSECTION:
-            ceiling = narrowed(ceiling, allowed)
+        ceiling = _restricted(ceiling, _usable(skill, allowed, skills.agent, counting), counting.mode)
         if known is not None:
             loaded[skill.path] = known._replace(digest=skill.digest, allowed=allowed, complete=False)
         elif len(loaded) < MAX_SKILLS:  # beyond, what it restricts is in the ceiling, and it adds nothing
             loaded[skill.path] = ActiveSkill(skill.digest, allowed, skills.reply, first=first)
     return replace(skills, loaded=loaded, ceiling=ceiling)
+
+
+def _usable(skill: Skill, allowed: Entries, agent: str, counting: Counting) -> Entries:
+    """What a skill leaves that is about to be loaded: in an intersection, nothing where it may not be active."""
+    if counting.mode is Mode.UNION:
+        return allowed
+    try:
+        return allowed if problem_of(counting.registry, skill, agent) is None else ()
+    except Exception:  # whatever a registry raises: nothing is known, and evaluating will say so
+        return allowed
 
 
 def cleared(skills: SkillState, counting: Counting) -> SkillState:

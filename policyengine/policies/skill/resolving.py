@@ -116,6 +116,8 @@ def _by_context(live: list[_Live], ceiling: Entries, mode: Mode) -> Resolved:
     based = [one for one in live if one.is_based]
     usable = [one for one in live if one.skill is not None]
     remaining = any(one.skill is not None for one in based) if based else len(usable) == len(live)
+    if mode is Mode.INTERSECTION and any(one.skill is None and not one.active.digest for one in live):
+        remaining = False  # of the others, the ceiling says so
     if not remaining:
         return Resolved(source=Source.SKILL_CONTEXT, problem=NONE_AUTHORISED)
     declaring = [(one, allowed) for one in usable if (allowed := one.allowed) is not None]
