@@ -6,9 +6,8 @@ whatever reads or writes it; a value that is not known may be the one that the r
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from policyengine.effects import (
     Connect,
@@ -23,8 +22,9 @@ from policyengine.effects import (
     Where,
 )
 from policyengine.model import Frozen, Request
+from policyengine.patterns import lazily
 from policyengine.policies.permissions.attribution import commands_of
-from policyengine.policies.permissions.commands import CommandPattern, Match, catches_command
+from policyengine.policies.permissions.commands import STAR, CommandPattern, Match, catches_command
 from policyengine.policies.permissions.coverage import SUBJECTS, Means
 from policyengine.policies.permissions.globs import fits
 from policyengine.policies.permissions.hosts import names_host
@@ -43,8 +43,11 @@ from policyengine.policies.permissions.syntax import About, ToolPattern, is_para
 from policyengine.records import NamedTuple
 
 TouchesFile: TypeAlias = FileRead | FileWrite | FileDelete | FileAttribute
+T = TypeVar("T")
 READS = (FileRead,)
 CHANGES = (FileWrite, FileDelete, FileAttribute)
+_PORT = lazily(r":\d+\Z").sub
+_PROCESS_CWD = lazily(r"\A/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/cwd(?=/|\Z)").sub  # proc(5)
 
 
 class Caught(NamedTuple):
@@ -58,15 +61,42 @@ class Caught(NamedTuple):
     beside: bool = False
 
 
-def caught(pattern: ToolPattern, source: Source, request: Request, facts: Facts, means: Means) -> Iterator[Caught]:
-    """Give everything in a call that a rule is about."""
-    if _is_called(pattern, request, means):
-        match = _call_caught(pattern, request)
-        if match is not Match.NO:
-            yield Caught(None, match)
-    look = _LOOKS.get(pattern.about)
-    if look is not None:
-        yield from look(pattern, source, request, facts, means)
+MAX_EFFECTS = 2_000  # files or commands of one call that a rule is compared with; what is over may be what it means
+
+
+class Call:
+    """One call, as rules look at it: its commands by program, its files each once."""
+
+    def __init__(self, request: Request, facts: Facts, means: Means) -> None:
+        self.request = request
+        self.facts = facts
+        self.means = means
+        self.commands = commands_of(facts)
+        self._programs: dict[str, list[Execute]] = {}
+        for command in self.commands:
+            name = "" if command.unknown else command.program.casefold()
+            self._programs.setdefault(name, []).append(command)
+        self.files: dict[TouchesFile, TouchesFile] = {}
+        for effect in facts.effects:
+            if isinstance(effect, FileRead | FileWrite | FileDelete | FileAttribute):
+                self.files.setdefault(effect._replace(span=None, origin=""), effect)
+
+    def commands_for(self, pattern: CommandPattern) -> Sequence[Execute]:
+        """Give the commands that may be of the pattern's program."""
+        name = pattern.words[0].rpartition("/")[2].casefold()
+        if STAR in name:
+            return self.commands
+        return (*self._programs.get(name, ()), *self._programs.get("", ()))
+
+    def caught(self, pattern: ToolPattern, source: Source) -> Iterator[Caught]:
+        """Give everything in the call that a rule is about."""
+        if _is_called(pattern, self.request, self.means):
+            match = _call_caught(pattern, self.request)
+            if match is not Match.NO:
+                yield Caught(None, match)
+        look = _LOOKS.get(pattern.about)
+        if look is not None:
+            yield from look(pattern, source, self)
 
 
 def catches_tool(pattern: ToolPattern, request: Request, means: Means) -> bool:
@@ -107,55 +137,62 @@ def _literal(value: Frozen) -> str:
 
 
 # ------------------------------------------------------------------------------------------------------------- commands
-def _commands(pattern: ToolPattern, _: Source, __: Request, facts: Facts, ___: Means) -> Iterator[Caught]:
-    commands = commands_of(facts)
+def _commands(pattern: ToolPattern, _: Source, call: Call) -> Iterator[Caught]:
     if pattern.command is None:
         if pattern.specifier is None:
-            yield from (Caught(command, Match.YES) for command in commands)
+            yield from (Caught(command, Match.YES) for command in call.commands)
         return
-    others = [_best(part, commands) for part in pattern.command.rest]
+    others = [_best(part, call) for part in pattern.command.rest]
     least = min(others, default=Match.YES)  # a rule for a pipeline is about lines that have all its commands
-    for command in commands if least is not Match.NO else ():
-        match = min(least, catches_command(pattern.command, command))
+    for command in _bounded(call.commands_for(pattern.command)) if least is not Match.NO else ():
+        match = Match.MAYBE if command is None else catches_command(pattern.command, command)
         if match is not Match.NO:
-            yield Caught(command, match)
+            yield Caught(command, min(least, match))
 
 
-def _best(pattern: CommandPattern, commands: Sequence[Execute]) -> Match:
+def _best(pattern: CommandPattern, call: Call) -> Match:
+    commands = call.commands_for(pattern)[:MAX_EFFECTS]
     return max((catches_command(pattern, command) for command in commands), default=Match.NO)
 
 
+def _bounded(given: Sequence[T]) -> Iterator[T | None]:
+    """The first so many, and None for those that are over."""
+    yield from given[:MAX_EFFECTS]
+    if len(given) > MAX_EFFECTS:
+        yield None
+
+
 # ---------------------------------------------------------------------------------------------------------------- files
-def _reads(pattern: ToolPattern, source: Source, request: Request, facts: Facts, means: Means) -> Iterator[Caught]:
-    yield from _files(pattern, source, request, facts, means)
-    for effect in facts.effects:
-        if type(effect) is Transfer and effect.path:
-            match = _path_caught(pattern, source, request, FileRead(effect.path), means)
-            if match is not Match.NO:
-                yield Caught(effect, match)
+def _reads(pattern: ToolPattern, source: Source, call: Call) -> Iterator[Caught]:
+    yield from _files(pattern, source, call)
+    sent = [effect for effect in call.facts.effects if type(effect) is Transfer and effect.path]
+    for effect in sent[:MAX_EFFECTS]:
+        match = _path_caught(pattern, source, call, FileRead(effect.path))
+        if match is not Match.NO:
+            yield Caught(effect, match)
 
 
-def _files(pattern: ToolPattern, source: Source, request: Request, facts: Facts, means: Means) -> Iterator[Caught]:
+def _files(pattern: ToolPattern, source: Source, call: Call) -> Iterator[Caught]:
     kinds: tuple[type, ...] = READS if pattern.about is About.READ else CHANGES
-    searches = not any(type(effect) is Execute for effect in facts.effects)
-    for effect in facts.effects:
-        if isinstance(effect, FileRead | FileWrite | FileDelete | FileAttribute) and type(effect) in kinds:
-            match = _path_caught(pattern, source, request, effect, means)
-            if match is not Match.NO:
-                beside = match is Match.MAYBE and searches and type(effect) is FileRead and not effect.unknown
-                yield Caught(effect, match, beside)
+    for effect in _bounded([effect for effect in call.files.values() if type(effect) in kinds]):
+        match = Match.MAYBE if effect is None else _path_caught(pattern, source, call, effect)
+        if match is not Match.NO:
+            searched = effect is not None and type(effect) is FileRead and not effect.unknown and not call.commands
+            yield Caught(effect, match, beside=match is Match.MAYBE and searched)
 
 
-def _path_caught(pattern: ToolPattern, source: Source, request: Request, effect: TouchesFile, means: Means) -> Match:
+def _path_caught(pattern: ToolPattern, source: Source, call: Call, effect: TouchesFile) -> Match:
     if effect.where is not Where.HERE:
         return Match.NO
     if pattern.path is None:
         return Match.YES if pattern.specifier is None else Match.NO
-    fold = str.casefold if request.context.platform in ("darwin", "win32") else str
-    paths = {effect.path} if effect.unknown or effect.glob else {effect.path, means.real(effect.path)}
+    context = call.request.context
+    fold = str.casefold if context.platform in ("darwin", "win32") else str
+    path = _PROCESS_CWD(context.cwd.replace("\\", "\\\\"), effect.path)
+    paths = {path} if effect.unknown or effect.glob else {path, call.means.real(path)}
     found = [
         _one_caught(pattern.path, tuple(map(fold, wanted)), fold(path), effect)
-        for wanted in _begun(pattern.path, source, request)
+        for wanted in _begun(pattern.path, source, call.request)
         for path in paths
     ]
     return max(found, default=Match.NO)
@@ -193,8 +230,8 @@ def _one_caught(path: PathPattern, wanted: tuple[str, ...], have: str, effect: T
 
 
 # ---------------------------------------------------------------------------------------------------------------- hosts
-def _hosts(pattern: ToolPattern, _: Source, __: Request, facts: Facts, ___: Means) -> Iterator[Caught]:
-    for effect in facts.effects:
+def _hosts(pattern: ToolPattern, _: Source, call: Call) -> Iterator[Caught]:
+    for effect in call.facts.effects:
         if type(effect) is not Connect and type(effect) is not Transfer:
             continue
         if pattern.host is None:
@@ -206,14 +243,11 @@ def _hosts(pattern: ToolPattern, _: Source, __: Request, facts: Facts, ___: Mean
             yield Caught(effect, Match.MAYBE)
 
 
-_PORT = re.compile(r":\d+\Z")
-
-
 def _host(effect: Connect | Transfer) -> str:
-    return _PORT.sub("", effect.host)
+    return _PORT("", effect.host)
 
 
-_Look: TypeAlias = Callable[[ToolPattern, Source, Request, Facts, Means], Iterator[Caught]]
+_Look: TypeAlias = Callable[[ToolPattern, Source, Call], Iterator[Caught]]
 _LOOKS: dict[About, _Look] = {
     About.COMMAND: _commands,
     About.READ: _reads,

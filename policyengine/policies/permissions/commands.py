@@ -22,6 +22,14 @@ STAR = "*"
 SYSTEM_FOLDERS = (
     "/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin",
 )  # fmt: skip
+# Programs none of whose words writes a file, runs a program or changes anything: an unknown word may be any of them.
+PLAIN = frozenset({
+    "echo", "printf", "true", "false", ":", "test", "[", "pwd", "cd", "basename", "dirname", "cat", "head", "tail",
+    "wc", "ls", "stat", "seq", "sleep", "expr", "cut", "tr", "uname", "whoami", "id", "nl", "tac", "rev", "fold",
+    "realpath", "readlink", "grep", "egrep", "fgrep", "sha256sum", "md5sum", "cmp", "which", "type",
+})  # fmt: skip
+MAX_BUNDLE = 3  # letters of an option up to which it may be a bundle of several; beyond, it is a long one
+UNKNOWN = "\0"  # stands for an unknown word, which a star alone covers
 MAX_STEPS = 20_000  # of one comparison; beyond, a deny may match and an allow does not
 Words = Sequence[str | None]
 
@@ -105,20 +113,25 @@ _OPERATORS = frozenset("|&;<>")
 
 
 # ---------------------------------------------------------------------------------------------------------------- allow
-def covers_command(pattern: CommandPattern, command: Execute) -> bool:
-    """Whether a command is one that an allow rule names: program and every word known, each in its place."""
+def covers_command(pattern: CommandPattern, command: Execute, folder: str = "") -> bool:
+    """Whether a command is one that an allow rule names: program and every word known, each in its place.
+
+    `folder` is where a relative path of a program begins (`./build.sh`).
+    """
     if command.unknown or not command.program:
         return False
-    given = [word for word in command.arguments if word is not None]
-    if not pattern.simple or len(given) != len(command.arguments) or not _is_program(pattern, command):
+    if not pattern.simple or not _is_program(pattern, command, folder):
         return False
-    return _follows(pattern, given)
+    if None in command.arguments and (command.program not in PLAIN or command.path):
+        return False
+    return _follows(pattern, [UNKNOWN if word is None else word for word in command.arguments])
 
 
-def _is_program(pattern: CommandPattern, command: Execute) -> bool:
+def _is_program(pattern: CommandPattern, command: Execute, folder: str) -> bool:
     name = pattern.words[0]
     if "/" in name:
-        return bool(command.path) and _fits(pattern, name, command.path)
+        path = name if name.startswith("/") else f"{folder.rstrip('/')}/{name.removeprefix('./')}"
+        return bool(command.path) and _fits(pattern, path, command.path)
     if command.path:
         own = command.path in pattern.paths if pattern.paths else command.path.rpartition("/")[0] in SYSTEM_FOLDERS
         return own and _fits(pattern, name, command.program)
@@ -147,7 +160,8 @@ def _step(pattern: CommandPattern, word: str, given: Sequence[str], reached: lis
     """Where one may stand after a word of the pattern; `loose`: it ends in a star, which goes on over further words."""
     now = [False] * (len(given) + 1)
     for at, text in enumerate(given):
-        if (reached[at] or (word == STAR and now[at] and not pattern.literal)) and _fits(pattern, word, text):
+        fitting = word == STAR if text == UNKNOWN else _fits(pattern, word, text)
+        if fitting and (reached[at] or (word == STAR and now[at] and not pattern.literal)):
             now[at + 1] = True
         if loose and now[at]:
             now[at + 1] = True
@@ -173,7 +187,8 @@ def _program_caught(name: str, command: Execute) -> Match:
     wanted, have = name.casefold(), command.program.casefold()
     if "/" in name:
         path = command.path.casefold()
-        same = fits(wanted, path) if path else wanted.rpartition("/")[2] == have
+        inner = "/" + wanted.removeprefix("./").removeprefix("~/").lstrip("/")
+        same = (fits(wanted, path) or fits(f"*{inner}", path)) if path else wanted.rpartition("/")[2] == have
         return Match.YES if same else Match.NO
     return Match.YES if fits(wanted, have) else Match.NO
 
@@ -221,7 +236,8 @@ def _has_option(option: str, given: Sequence[str]) -> bool:
         return True
     if option.startswith("--"):
         return any(_is_long(option, word) for word in options)
-    return all(any(_has_letter(letter, word) for word in options) for letter in option[1:] if letter != STAR)
+    letters = option[1:].replace(STAR, "")
+    return len(letters) <= MAX_BUNDLE and all(any(_has_letter(letter, word) for word in options) for letter in letters)
 
 
 def _is_long(option: str, word: str) -> bool:

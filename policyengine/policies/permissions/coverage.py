@@ -11,7 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from policyengine.effects import FATAL_CAUSES, Connect, Effect, Execute, Facts, FileRead, FileWrite, Opaque, SetVariable
+from policyengine.effects import (
+    FATAL_CAUSES,
+    Connect,
+    Effect,
+    Execute,
+    Facts,
+    FileRead,
+    FileWrite,
+    Opaque,
+    SetVariable,
+    Where,
+)
 from policyengine.model import Request
 from policyengine.policies.permissions.attribution import (
     HARMLESS_WRAPPERS,
@@ -21,7 +32,7 @@ from policyengine.policies.permissions.attribution import (
     owners,
     place_of,
 )
-from policyengine.policies.permissions.commands import STAR, covers_command
+from policyengine.policies.permissions.commands import STAR, CommandPattern, covers_command
 from policyengine.policies.permissions.examples import Example, Reader, key_of
 from policyengine.policies.permissions.hosts import names_host
 from policyengine.policies.permissions.paths import Anchor, PathPattern, names_all_below, names_path, segments_at
@@ -80,6 +91,8 @@ class Coverage:
         self._allowed = allowed
         self._request = request
         self._commands = commands_of(facts)
+        self._programs = frozenset(command.program for command in self._commands)
+        self._outer: dict[Execute, list[tuple[Execute, int]]] = {}
         self._example = Example(request, means.read)
         self._naming, self._real = means.naming, means.real
 
@@ -129,7 +142,7 @@ class Coverage:
 
     def _names_file(self, one: Allowed, about: About, effect: FileRead | FileWrite) -> bool:
         pattern = one.pattern
-        if pattern.about is not about or effect.unknown or effect.where != "here":
+        if pattern.about is not about or effect.unknown or effect.where is not Where.HERE:
             return False
         if pattern.path is None:
             return pattern.specifier is None  # `Read`: every file
@@ -155,7 +168,7 @@ class Coverage:
         """A rule without a star names its own effects, wherever they are; the unknown ones in the very same text."""
         for one in self._allowed:
             command = one.pattern.command
-            if command is None or not command.exact:
+            if command is None or not command.exact or command.words[0].rpartition("/")[2] not in self._programs:
                 continue
             known = self._example.known(one.pattern) if self._is_same_text(one) else self._example.certain(one.pattern)
             if placeless(effect) in known:
@@ -184,25 +197,34 @@ class Coverage:
 
     def _covers(self, one: Allowed, owner: Execute, effect: Effect) -> bool:
         pattern = one.pattern
-        if pattern.command is None or pattern.command.exact or not self._names(pattern, owner):
+        if pattern.command is None or pattern.command.exact:
+            return False
+        named = self._named(pattern.command, owner)
+        if named is None:
             return False
         if type(effect) is Execute:
             return True
         if type(effect) is FileWrite and is_redirection(effect, owner, self._request):
             return False
-        return key_of(effect) in self._example.keys(pattern, owner)
+        return key_of(effect) in self._example.keys(pattern, named)
 
-    def _names(self, pattern: ToolPattern, owner: Execute) -> bool:
-        """Whether a rule names a command: by itself, or with the words that lead to it from the one that starts it."""
-        assert pattern.command is not None
-        if covers_command(pattern.command, owner):
-            return True
-        plain = next((at for at, word in enumerate(pattern.command.words) if STAR in word), len(pattern.command.words))
-        for outer in self._commands:
-            place = place_of(owner, outer)
-            if place is not None and plain >= place + 2 and covers_command(pattern.command, outer):
-                return True
-        return False
+    def _named(self, pattern: CommandPattern, owner: Execute) -> Execute | None:
+        """The command whose words a rule names: this one, or one that starts it with words that the rule has."""
+        folder = self._request.context.cwd
+        if owner.where is Where.HERE and covers_command(pattern, owner, folder):
+            return owner
+        plain = next((at for at, word in enumerate(pattern.words) if STAR in word), len(pattern.words))
+        for outer, place in self._around(owner):
+            if plain >= place + 2 and outer.where is Where.HERE and covers_command(pattern, outer, folder):
+                return outer
+        return None
+
+    def _around(self, inner: Execute) -> list[tuple[Execute, int]]:
+        """The commands that start another, and the place of its program among their arguments."""
+        if inner not in self._outer:
+            found = [(outer, place_of(inner, outer)) for outer in self._commands]
+            self._outer[inner] = [(outer, place) for outer, place in found if place is not None]
+        return self._outer[inner]
 
     def _behind(self, wrapper: Execute) -> tuple[Allowed, ...]:
         """What covers the command behind a harmless wrapper."""

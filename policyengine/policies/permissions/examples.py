@@ -43,7 +43,8 @@ from policyengine.policy import placeless
 Reader: TypeAlias = Callable[[Request, str], Facts]
 Key: TypeAlias = tuple[object, ...]
 
-OPERANDS = (("A",), ("A", "B"), ("1",))  # that stand for what a rule leaves open
+# What stands for words that a rule leaves open: at most one (a name or a number), one, two or more.
+OPERANDS = (((), ("A",), ("1",)), (("A",), ("1",)), (("A", "B"),))
 # Fields that tell kinds of effects apart beside their class: what is done, not to what.
 FIELDS: dict[type[Effect], tuple[str, ...]] = {
     FileRead: ("unknown",),
@@ -71,9 +72,14 @@ COMMON: tuple[Effect, ...] = (
 )  # fmt: skip
 
 
+GENTLE = frozenset({"record", "branch", "switch", "merge", "stash", "tag"})  # what a repository takes back
+
+
 def key_of(effect: Effect) -> Key:
     """What kind of thing is done, without what it is done to."""
     kind = type(effect)
+    if isinstance(effect, VersionControl) and effect.action in GENTLE:
+        return (kind, effect.where, "gentle")
     return (kind, effect.where, *(getattr(effect, name) for name in FIELDS.get(kind, ())))  # names of fields: FIELDS
 
 
@@ -97,14 +103,14 @@ class Example:
         return frozenset(effect for effect in self.known(pattern) if not _is_open(effect))
 
     def keys(self, pattern: ToolPattern, command: Execute) -> frozenset[Key]:
-        """Give the kinds of effects that a rule covers of a command that it names."""
+        """Give the kinds of effects that a rule covers of a command whose words it names."""
         if self._read is None:
             return _COMMON_KEYS
         assert pattern.command is not None
-        effects = [effect for words in _sketches(pattern.command) for effect in self._of(shlex.join(words))]
+        effects = [effect for words in _sketches(pattern.command, command) for effect in self._of(shlex.join(words))]
         if any(type(effect) is Opaque and effect.cause is Cause.OPTION for effect in effects):
             effects += self._of(shlex.join(_without_options(pattern.command, command)))
-        return frozenset(key_of(effect) for effect in effects if not _is_unread(effect))
+        return frozenset(key_of(effect) for effect in effects if not (_is_unread(effect) or _is_input(effect)))
 
     def _of(self, text: str) -> tuple[Effect, ...]:
         if text not in self._effects:
@@ -112,19 +118,20 @@ class Example:
         return self._effects[text]
 
 
-def _sketches(pattern: CommandPattern) -> Iterator[list[str]]:
-    """The rule's words with operands for its stars."""
+def _sketches(pattern: CommandPattern, command: Execute) -> Iterator[list[str]]:
+    """The rule's words with operands for its stars, as many as the call has: `git checkout A`, `git checkout A B`."""
     words = [word.replace(STAR, "A") for word in pattern.words]
     if not pattern.open:
         yield words
         return
-    for operands in OPERANDS:
+    further = _without_options(pattern, command)[len(words) :]
+    for operands in OPERANDS[min(len(further), len(OPERANDS) - 1)]:
         yield [*words, *operands]
 
 
 def _without_options(pattern: CommandPattern, command: Execute) -> list[str]:
     named = frozenset(pattern.words)
-    arguments: Iterable[str] = (word for word in command.arguments if word is not None)
+    arguments: Iterable[str] = ("A" if word is None else word for word in command.arguments)
     return [command.program, *(word for word in arguments if word[:1] != "-" or word in named)]
 
 
@@ -134,3 +141,8 @@ def _is_open(effect: Effect) -> bool:
 
 def _is_unread(effect: Effect) -> bool:
     return type(effect) is Opaque and effect.cause in (Cause.VALUE, Cause.CODE)
+
+
+def _is_input(effect: Effect) -> bool:
+    """Code that a program without operands takes from its input: no word of the rule says what it is."""
+    return type(effect) is EvaluateCode and effect.source == "stdin"

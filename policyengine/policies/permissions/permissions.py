@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from policyengine.effects import Effect, Facts
 from policyengine.model import Finding, Grant, Outcome, Request, Severity, Tier, Verdict
-from policyengine.policies.permissions.catching import Caught, catches_tool, caught
+from policyengine.policies.permissions.catching import Call, Caught, catches_tool
 from policyengine.policies.permissions.commands import Match
 from policyengine.policies.permissions.coverage import NO_MEANS, Allowed, Coverage, Means
 from policyengine.policies.permissions.globs import fits
@@ -64,12 +64,13 @@ class Permissions:
         """Judge a call by the deny and ask rules; without arguments, by those about every use of a tool."""
         del state
         findings = list(_doubtful_name(request))
-        for rule in self._strict:
-            if request.arguments is None:
-                found = [Caught(None, Match.YES)] if catches_tool(rule.pattern, request, self._means) else []
-            else:
-                found = list(caught(rule.pattern, rule.source, request, facts, self._means))
-            findings += _findings(rule, found)
+        if request.arguments is None:
+            whole = [rule for rule in self._strict if catches_tool(rule.pattern, request, self._means)]
+            findings += [_finding(rule, Caught(None, Match.YES)) for rule in whole]
+        elif self._strict:
+            call = Call(request, facts, self._means)
+            for rule in self._strict:
+                findings += _findings(rule, list(call.caught(rule.pattern, rule.source)))
         outcome = max((finding.outcome for finding in findings), default=Outcome.ALLOW)
         return Verdict(policy=NAME, outcome=outcome, findings=tuple(findings))
 
