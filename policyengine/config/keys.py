@@ -67,19 +67,17 @@ def keys_from_callable(source: Callable[[], str | bytes]) -> Keyring:
     Raises:
         TokenError: the callable fails or gives something else (`key.source`), or what it gives holds no keyring.
     """
-    given, failure = _given(source)
-    if given is None:
-        raise TokenError("key.source", f"the source of keys {failure}")
-    return keyring_of(given, "the source of keys")
+    return _afresh(_called(source))
 
 
-def _given(source: Callable[[], str | bytes]) -> tuple[str | bytes | None, str]:
-    """What a source gives, or how it failed; what its error says of a request for keys may be a key."""
+def _called(source: Callable[[], str | bytes]) -> Keyring | TokenError:
     try:
         given: object = source()
-    except Exception as error:
-        return None, f"failed ({type(error).__name__})"
-    return (given, "") if isinstance(given, str | bytes) else (None, f"gave a `{type(given).__name__}`, not a text")
+    except Exception as error:  # not quoted: what it says of a request for keys may be a key
+        return TokenError("key.source", f"the source of keys failed ({type(error).__name__})")
+    if not isinstance(given, str | bytes):
+        return TokenError("key.source", f"the source of keys gave a `{type(given).__name__}`, not a text")
+    return _read(given, "the source of keys")
 
 
 def keyring_of(text: str | bytes, origin: str) -> Keyring:
@@ -90,9 +88,14 @@ def keyring_of(text: str | bytes, origin: str) -> Keyring:
     """
     found = _read(text, origin)
     del text
+    return _afresh(found)
+
+
+def _afresh(found: Keyring | TokenError) -> Keyring:
+    """Give a keyring, or raise a new error, without the frames that held what was read."""
     if isinstance(found, Keyring):
         return found
-    raise TokenError(found.code, found.message)  # a new one, without the frames that read the text
+    raise TokenError(found.code, found.message)
 
 
 def _read(text: str | bytes, origin: str) -> Keyring | TokenError:
