@@ -13,7 +13,7 @@ from typing import NoReturn
 from policyengine.errors import UsageError
 
 DEFAULT_PROFILE = "workstation"
-SUITES = ("shell", "parse", "linear", "opa", "rbac", "exposure", "sign")
+SUITES = ("shell", "parse", "linear", "opa", "rbac", "exposure", "sign", "gate")
 LONGEST = 1_000_000
 RUNTIMES = ("claude-code",)
 
@@ -100,6 +100,11 @@ def _policy(parser: argparse.ArgumentParser) -> None:
     _organisation(parser)
 
 
+def _setup(parser: argparse.ArgumentParser) -> None:
+    _policy(parser)
+    parser.add_argument("--setup", metavar="FILE", help="judge by a gate's setup file, which says all of this and more")
+
+
 def _settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--settings", metavar="FILE", action="append", default=[],
@@ -117,12 +122,66 @@ def _settings(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _audit_keys(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--audit-keys", metavar="FILE",
+        help="keys of audit logs, `NAME SECRET` a line; default: ~/.config/policyengine/keys/audit",
+    )  # fmt: skip
+
+
+def _audited(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--audit",
+        metavar="DIR|FILE",
+        help="record decisions there before they are printed; a file ends in .jsonl or .log",
+    )
+    _audit_keys(parser)
+    parser.add_argument(
+        "--audit-detail", choices=("redacted", "full"), default="redacted",
+        help="`full` keeps whole requests, secrets included, as `replay` needs them; default: no values",
+    )  # fmt: skip
+    parser.add_argument(
+        "--audit-durability", choices=("process-crash", "power-loss"), default="process-crash",
+        help="what a record survives; `power-loss` waits for the disk",
+    )  # fmt: skip
+
+
+def _audit(parser: argparse.ArgumentParser) -> None:
+    whats = parser.add_subparsers(dest="what", required=True, metavar="WHAT")
+    for name, summary in (
+        ("verify", "Say whether a log is as it was written: exit 0 sound, 1 could not be read or checked, 2 tampered."),
+        ("checkpoint", "Print an anchor: kept elsewhere, it shows whether a log was taken back to an older copy."),
+        ("show", "Print the records that hold, in the order of time, one JSON object a line."),
+    ):
+        what = whats.add_parser(name, help=summary, description=summary, allow_abbrev=False, formatter_class=_Formatter)
+        what.add_argument("path", metavar="DIR|FILE", help="the log")
+        _audit_keys(what)
+        if name == "verify":
+            what.add_argument(
+                "--anchor", metavar="TEXT", action="append", default=[], help="what `audit checkpoint` printed"
+            )
+            what.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+
+
+def _replay(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="DIR|FILE", help="the audit log")
+    _audit_keys(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object a line instead of text")
+    _policy(parser)
+
+
+def _decide(parser: argparse.ArgumentParser) -> None:
+    _setup(parser)
+    _audited(parser)
+
+
 def _command(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "text", metavar="COMMAND", help="the shell command as one quoted word; `-` reads it from standard input"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
-    _policy(parser)
+    _setup(parser)
+    _audited(parser)
 
 
 def _bench(parser: argparse.ArgumentParser) -> None:
@@ -156,7 +215,7 @@ def _hook(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workspace", metavar="DIR", action="append", default=[], help="a workspace root; default: the payload's cwd"
     )
-    _policy(parser)
+    _setup(parser)
 
 
 def _trust(parser: argparse.ArgumentParser) -> None:
@@ -173,11 +232,13 @@ def _lint(parser: argparse.ArgumentParser) -> None:
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "check": ("Judge one shell command: exit 0 allow, 1 ask, 2 deny.", _command),
     "explain": ("Show how a shell command is read, what it would do, and which rules say what.", _command),
-    "decide": ("Judge JSON requests, one a line, from standard input.", _policy),
+    "decide": ("Judge JSON requests, one a line, from standard input.", _decide),
     "test": ("Run every example of the rules and of the program descriptions.", _rules),
     "bench": ("Measure median, p99 and throughput, caches off.", _bench),
     "compile": ("Put rules and descriptions into one bundle file, and print its digest.", _compile),
     "trust": ("Let a project's permission rules, with the contents they have now, count as your own.", _trust),
     "lint": ("Look for permission rules and rules that do nothing, or not what they seem to.", _lint),
+    "audit": ("Look after an audit log: verify, checkpoint, show.", _audit),
+    "replay": ("Decide what an audit log recorded again, by other rules, and print what would change.", _replay),
     "hook": ("Answer an agent runtime's hook on standard input.", _hook),
 }

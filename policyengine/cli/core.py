@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from policyengine.cli.permissions import engine_with_settings
 from policyengine.cli.wire import refusal
@@ -23,8 +24,11 @@ from policyengine.model import (
     ShellKind,
     freeze_object,
 )
-from policyengine.records import NamedTuple
+from policyengine.records import NamedTuple, replace
 from policyengine.state import START, RunState
+
+if TYPE_CHECKING:
+    from policyengine.cli.recording import Recorder
 
 
 class Judged(NamedTuple):
@@ -46,6 +50,25 @@ def open_engine(
     return engine_with_settings(options, ready_rules(options), projects, real)
 
 
+def open_runs(
+    options: argparse.Namespace,
+    projects: Sequence[str] = (),
+    real: Callable[[str], str] | None = None,
+    recorder: Recorder | None = None,
+) -> Runs:
+    """Give what decides by the options, or by the setup file that they name instead; `recorder` keeps what it decides.
+
+    Raises:
+        LoadError: rules or the setup are missing or broken.
+        UsageError: a setup file and options that say the same.
+    """
+    if options.setup is None:
+        return Runs(open_engine(options, projects, real), recorder)
+    from policyengine.cli.setup import runs_of  # noqa: PLC0415  pydantic and YAML, for this alone
+
+    return runs_of(options, real, recorder)
+
+
 def ready_rules(options: argparse.Namespace) -> Ready:
     """Give the rules that `--profile`, `--rules`, `--no-shipped-rules` and `--organisation-key` ask for.
 
@@ -61,13 +84,17 @@ def ready_rules(options: argparse.Namespace) -> Ready:
 class Runs:
     """Decides for many runs: requests that share a `context.scope_id` share what their run has done so far."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, recorder: Recorder | None = None, default_role: str = "") -> None:
         self._engine = engine
+        self._default_role = default_role
+        self._recorder = recorder
         self._states: dict[str, RunState] = {}
 
     def decide(self, request: Request) -> tuple[Decision, float]:
-        """Decide one request, and say how many microseconds that took."""
+        """Decide one request and record that, and say how many microseconds deciding took."""
         scope = request.context.scope_id
+        if self._default_role and not request.principal.roles:
+            request = replace(request, principal=replace(request.principal, roles=(self._default_role,)))
         before = self._states.get(scope, START)
         start = time.perf_counter_ns()
         try:
@@ -75,9 +102,28 @@ class Runs:
         except RequestError as error:
             decision, after = refusal(error), before
         micros = (time.perf_counter_ns() - start) / 1000
+        recorded = self.recorded(decision)
         if scope:
-            self._states[scope] = after
-        return decision, micros
+            self._states[scope] = after if recorded is decision else before
+        return recorded, micros
+
+    def recorded(self, decision: Decision) -> Decision:
+        """Record a decision where that is asked for; what cannot be recorded becomes a denial."""
+        return decision if self._recorder is None else self._recorder.record(decision)
+
+
+def recorder_of(options: argparse.Namespace) -> Recorder | None:
+    """Open what `--audit` names, if it names something.
+
+    Raises:
+        AuditError: nothing can be kept there.
+        UsageError: there are no keys.
+    """
+    if options.audit is None:
+        return None
+    from policyengine.cli.recording import Recorder  # noqa: PLC0415  whoever does not record does not pay for it
+
+    return Recorder(options)
 
 
 def judge(options: argparse.Namespace) -> Judged:
@@ -87,7 +133,8 @@ def judge(options: argparse.Namespace) -> Judged:
     context = Context(
         cwd=cwd, home=os.path.expanduser("~"), workspace=(cwd,), shell=ShellKind.BASH, platform=sys.platform
     )
-    decision, micros = Runs(open_engine(options, [cwd], os.path.realpath)).decide(shell_request(text, context))
+    runs = open_runs(options, [cwd], os.path.realpath, recorder_of(options))
+    decision, micros = runs.decide(shell_request(text, context))
     return Judged(text, decision, micros)
 
 

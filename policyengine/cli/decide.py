@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from typing import BinaryIO, TextIO
 
-from policyengine.cli.core import Runs, open_engine
+from policyengine.cli.core import Runs, open_runs, recorder_of
 from policyengine.cli.status import Status
 from policyengine.cli.wire import IMPOSSIBLE, Json, decision_json, dumps, error_json, id_of, loads, refusal, request_of
 from policyengine.errors import RequestError
@@ -22,7 +22,7 @@ PROGRESS_SECONDS = 0.5
 
 def run(options: argparse.Namespace) -> int:
     """Answer every line; `Status.DATA` at the end if some line was no request."""
-    runs = Runs(open_engine(options))
+    runs = open_runs(options, recorder=recorder_of(options))
     if sys.stdin is None:
         raise OSError("standard input is closed; give one JSON request a line")
     if sys.stdin.isatty():
@@ -64,7 +64,7 @@ def answer_to(line: bytes | None, number: int, runs: Runs) -> Json:
         request = request_of(value)
     except RequestError as error:
         if error.code in IMPOSSIBLE:
-            return decision_json(id_of(value), refusal(error), 0.0)
+            return decision_json(id_of(value), runs.recorded(refusal(error)), 0.0)
         return error_json(id_of(value), error, number)
     return decision_json(id_of(value), *runs.decide(request))
 

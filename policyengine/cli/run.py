@@ -9,7 +9,7 @@ import sys
 
 from policyengine.cli.arguments import parse
 from policyengine.cli.status import Status
-from policyengine.errors import LoadError, PolicyEngineError, UsageError
+from policyengine.errors import AuditError, LoadError, PolicyEngineError, UsageError
 from policyengine.visible import visible
 
 
@@ -58,6 +58,8 @@ def _failed(error: BaseException) -> int:
             return _say(Status.USAGE, str(error))
         case LoadError():
             return _say(Status.RULES, str(error))
+        case AuditError():
+            return _say(Status.IO, f"{error.message} ({error.code})")
         case PolicyEngineError():
             return _say(Status.DATA, str(error))
         case OSError():
