@@ -90,7 +90,7 @@ def combine(verdicts: Iterable[Verdict]) -> Verdict:
         outcome=outcome,
         findings=strictest_first(findings),
         obligations=merged(obligations) if obligations else (),
-        control=_strongest(controls) if controls else None,
+        control=strongest(controls) if controls else None,
     )
 
 
@@ -159,8 +159,11 @@ def _rewrites_differ(controls: Sequence[Control]) -> bool:
     return len(rewrites) > 1 and len({digest_of(arguments) for arguments in rewrites}) > 1
 
 
-def _strongest(controls: Sequence[Control]) -> Control | None:
-    """Pick interrupt before stop before rewrite, and of equals the one that was asked for first."""
+def strongest(controls: Iterable[Control]) -> Control | None:
+    """Pick interrupt before stop before rewrite, and of equals the one that was asked for first; None of none.
+
+    That holds for the policies of one call, and for the calls of one reply: what is pending is never replaced by less.
+    """
     return min(controls, key=lambda one: (-_STRENGTH[one.kind], one.at, one.text), default=None)
 
 

@@ -16,7 +16,11 @@ def rewritten(request: Request, decision: Decision) -> Request | None:
 
 
 def joined(first: Decision, second: Decision, request: Request) -> Decision:
-    """The answer about the rewritten call counts, but no rewriting turns a DENY into an ALLOW without a person."""
+    """The answer about the rewritten call counts, but no rewriting turns a DENY into an ALLOW without a person.
+
+    What was found about either call is told; what runs is the rewritten one, so what that one's findings say of the run
+    (`Finding.labels`) has to be there.
+    """
     notes: list[Finding] = []
     if first.outcome is Outcome.DENY:
         notes.append(_note("engine.rewritten", Outcome.ASK, "The call was denied as it was sent, and was rewritten."))
@@ -28,7 +32,7 @@ def joined(first: Decision, second: Decision, request: Request) -> Decision:
     return replace(
         first,
         outcome=max(second.outcome, *(note.outcome for note in notes), Outcome.ALLOW),
-        findings=strictest_first((*first.findings, *notes)),
+        findings=strictest_first(tuple(dict.fromkeys((*first.findings, *second.findings, *notes)))),
         obligations=merged((*first.obligations, *second.obligations)),
         control=control,
         grants=tuple(dict.fromkeys((*first.grants, *second.grants))),
