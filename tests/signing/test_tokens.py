@@ -210,6 +210,12 @@ def test_a_token_of_another_scope_is_told_from_a_forged_one() -> None:
     assert refusal(other[:-1] + ("A" if other[-1] != "A" else "B")) == "token.mac"
 
 
+def test_no_character_can_be_changed() -> None:
+    for at, own in enumerate(TOKEN):
+        for other in ("", *"AQgw.-_=0k \n".replace(own, "")):
+            refusal(TOKEN[:at] + other + TOKEN[at + 1 :])
+
+
 def test_two_spellings_of_the_same_base64_are_two_tokens() -> None:
     """Of the last character of a MAC two bits mean nothing (RFC 4648, section 3.5)."""
     alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
