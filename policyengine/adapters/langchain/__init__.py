@@ -13,7 +13,7 @@ from policyengine.adapters.langchain.runs import Host, Identity, of_context
 from policyengine.gate import Capabilities
 
 CAPABILITIES = Capabilities(
-    can_ask=True, can_rewrite=True, can_change_results=True, can_stop=True, can_interrupt=True, can_time_out=True
+    can_ask=True, can_rewrite=True, can_change_results=True, can_stop=True, can_interrupt=True, can_limit_time=True
 )
 
 __all__ = ["CAPABILITIES", "Host", "Identity", "PolicyMiddleware", "Vouched", "of_context"]

@@ -81,17 +81,18 @@ def named(signed: SignedDecision) -> str:
 
 def answer_of(given: object) -> Answer | None:
     """Read an answer; None where it is none of ours."""
-    if not isinstance(given, Mapping) or given.get("type") not in KINDS or not isinstance(given.get("call"), str):
+    if not isinstance(given, Mapping):
         return None
-    asks, question, message = given.get("asks"), given.get("question"), given.get("message", "")
-    if not isinstance(asks, list) or not isinstance(question, str) or not isinstance(message, str):
+    kind, asks, message = given.get("type"), given.get("asks"), given.get("message", "")
+    texts = [kind, given.get("call"), given.get("question"), message]
+    if not all(isinstance(one, str) for one in texts) or kind not in KINDS or not isinstance(asks, list):
         return None
     try:
-        edited = freeze_object(given.get("args")) if given["type"] == "edit" else None
-        names = frozenset(one for one in asks if isinstance(one, str))
+        edited = freeze_object(given.get("args")) if kind == "edit" else None
     except RequestError:
         return None
-    return Answer(given["type"], given["call"], names, question, edited, message)
+    names = frozenset(one for one in asks if isinstance(one, str))
+    return Answer(kind, given["call"], names, given["question"], edited, message)
 
 
 def is_answered(call: str) -> bool:

@@ -62,7 +62,7 @@ def _ready(request: ToolCallRequest, call: Call, guard: Guard) -> ToolCallReques
 
 def _handled(place: Place, request: ToolCallRequest, guard: Guard, question: str) -> Steps[Given]:
     call, limit = guard.signed.call, _limit(guard.signed)
-    above = PARENT.set(Parent(guard.signed.run, call.id, place.tools))
+    above = PARENT.set(Parent(guard.signed.run, call.id, place.tools, request.runtime))
     try:
         given = yield Handled(request, None if limit is None else limit / 1000)
     except GraphBubbleUp:  # it goes on when the run is resumed
@@ -74,7 +74,7 @@ def _handled(place: Place, request: ToolCallRequest, guard: Guard, question: str
         yield from asked("after_tool", failure(error), guard.signed)
         if limit is None or not isinstance(error, TimeoutError):
             raise  # the tool's own failure, which the host handles
-        return refusal(call.name, call.id, "adapter.timed-out", f"It took longer than {limit} ms.")
+        return refusal(call.name, call.id, "adapter.timed-out", f"It took longer than {limit} ms. It may still go on.")
     finally:
         PARENT.reset(above)
     try:

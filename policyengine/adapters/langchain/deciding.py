@@ -90,6 +90,8 @@ def settled(place: Place, call: Call) -> Steps[Settled]:
             break
         elif asking_now.asks <= answer.asks:
             signed, question = (yield from _approved(place, call, signed, answer.question)), answer.question
+            if signed.outcome is not Outcome.ASK:
+                break
     return Settled(signed, question)
 
 

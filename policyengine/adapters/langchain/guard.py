@@ -113,10 +113,15 @@ def _with(
     callbacks: list[BaseCallbackHandler] | BaseCallbackManager | None, guard: Guard, *, inherit: bool
 ) -> list[BaseCallbackHandler] | BaseCallbackManager:
     if not isinstance(callbacks, BaseCallbackManager):
-        return [*(one for one in callbacks or () if not isinstance(one, Guard)), guard]
+        return [*(one for one in callbacks or () if not _is_above(one, guard)), guard]
     manager = callbacks.copy()
     for one in tuple(manager.handlers):
-        if isinstance(one, Guard):
+        if _is_above(one, guard):
             manager.remove_handler(one)
     manager.add_handler(guard, inherit=inherit)
     return manager
+
+
+def _is_above(handler: object, guard: Guard) -> bool:
+    """Whether a handler is the guard of the call above, which another one of the same gate takes the place of."""
+    return isinstance(handler, Guard) and handler.gate is guard.gate

@@ -25,7 +25,6 @@ from policyengine.adapters.langchain.models import (
 )
 from policyengine.adapters.langchain.results import Given, refusal
 from policyengine.adapters.langchain.runs import (
-    PARENT,
     Counts,
     Host,
     Identity,
@@ -33,6 +32,7 @@ from policyengine.adapters.langchain.runs import (
     Step,
     in_step,
     of_context,
+    parent_of,
     step_of,
 )
 from policyengine.errors import PolicyEngineError
@@ -118,7 +118,7 @@ class Hooks:
         return (yield from ran(place, request))
 
     def _run(self, runtime: Host, step: Step) -> Steps[Run]:
-        parent = PARENT.get()
+        parent = parent_of(runtime)
         if parent is None:
             return in_step(self._vouched.identity(runtime), runtime, step)
         run = yield from parent.child(self._agent, self._only)

@@ -32,10 +32,16 @@ class Step(TypedDict):
     model: str
 
 
+def _later(known: Step | None, step: Step) -> Step:
+    """Keep the later one, where two policies stand before one agent."""
+    del known
+    return step
+
+
 class PolicyState(AgentState[Any]):
     """The agent's state with the step that it is in; hidden from input, output and sub-agents."""
 
-    policyengine_step: NotRequired[Annotated[Step, PrivateStateAttr]]
+    policyengine_step: NotRequired[Annotated[Step, PrivateStateAttr, _later]]
 
 
 def of_context(runtime: Host) -> Run:
@@ -77,14 +83,16 @@ class Parent:
     """A call that is running: agents that start below it are its sub-agents, whatever the tool is called.
 
     `tools` are all that the agent has, where this process did not see the model call: after a restart nobody knows what
-    was exposed then, so what a sub-agent gets is what would be exposed now.
+    was exposed then, so what a sub-agent gets is what would be exposed now. `runtime` is of the call itself.
     """
 
-    __slots__ = ("_children", "_lock", "_tools", "call_id", "run")
+    __slots__ = ("_children", "_lock", "_tools", "above", "call_id", "run", "runtime")
 
-    def __init__(self, run: Run, call_id: str, tools: tuple[str, ...] | None) -> None:
+    def __init__(self, run: Run, call_id: str, tools: tuple[str, ...] | None, runtime: Host) -> None:
         self.run = run
         self.call_id = call_id
+        self.runtime = runtime
+        self.above = PARENT.get()
         self._tools = tools
         self._children: dict[str, Run] = {}
         self._lock = threading.Lock()
@@ -108,6 +116,12 @@ class Parent:
 
 
 PARENT: ContextVar[Parent | None] = ContextVar("policyengine_parent", default=None)
+
+
+def parent_of(runtime: Host) -> Parent | None:
+    """Give the call that an agent runs below; where two policies stand before a call, it is not below itself."""
+    parent = PARENT.get()
+    return parent.above if parent is not None and parent.runtime is runtime else parent
 
 
 def in_step(run: Run, runtime: Host, step: Step) -> Run:
