@@ -20,7 +20,7 @@ def picked(machine: Machine, key: str, size: int) -> int | None:
     if picks is not None and picks.get(key, size) < size:
         return picks[key]
     if key not in seen:
-        if size * prod(seen.values()) > MAX_COMBINATIONS:
+        if size * prod(seen.values()) > machine.combinations:
             return None
         seen[key] = size
     return 0
@@ -32,9 +32,10 @@ def chosen(machine: Machine, key: str, choices: Sequence[Value], otherwise: Valu
     return otherwise if at is None else choices[at]
 
 
-def each(machine: Machine, run: Callable[[], None]) -> None:
+def each(machine: Machine, run: Callable[[], None], most: int = MAX_COMBINATIONS) -> None:
     """Run something once for each combination of the values that it reads."""
     outer, machine.seen = machine.seen, {}
+    bound, machine.combinations = machine.combinations, most
     mark, out = len(machine.trail), machine.out
     start = out.live if out is not None else []
     run()
@@ -44,7 +45,7 @@ def each(machine: Machine, run: Callable[[], None]) -> None:
         if out is not None:
             out.live = start
         _others(machine, run, lambda: _again(machine, first, written))
-    machine.seen = outer
+    machine.seen, machine.combinations = outer, bound
 
 
 def every(machine: Machine, expand: Callable[[], list[Value]]) -> list[Value]:
@@ -63,12 +64,12 @@ def _again(machine: Machine, changes: dict[str, object], written: Written) -> No
 
 def _others(machine: Machine, run: Callable[[], None], again: Callable[[], None]) -> None:
     names, sizes = list(machine.seen), list(machine.seen.values())
-    outer = machine.picks
+    outer, most = machine.picks, machine.combinations // prod(sizes)
 
     def attempt(picks: tuple[int, ...]) -> None:
         machine.step()
         machine.picks = {**(outer or {}), **dict(zip(names, picks, strict=True))}
-        each(machine, run)
+        each(machine, run, most)
 
     others = list(itertools.product(*map(range, sizes)))[1:]
     branches(machine, [again, *[lambda picks=picks: attempt(picks) for picks in others]])

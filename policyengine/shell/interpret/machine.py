@@ -107,11 +107,11 @@ class Machine:
     """See the module. `base` and `fixed` map offsets of the text being read to the outermost text."""
 
     __slots__ = (
-        "aliasing", "asynchronous", "base", "called", "calling", "cells", "code", "commands", "conditional",
-        "depth", "described", "descriptors", "effects", "exports", "fields", "files", "fixed", "links", "local",
-        "most_commands", "next_descriptor", "notes", "out", "outputs", "passes", "picks", "pipes", "positional",
-        "programs", "runner", "scopes", "seen", "situation", "source", "stdin", "texts", "trail",
-        "trees", "ways", "where",
+        "aliasing", "asynchronous", "base", "called", "calling", "cells", "code", "combinations", "commands",
+        "conditional", "depth", "described", "descriptors", "effects", "exports", "fields", "files", "fixed",
+        "links", "local", "most_commands", "next_descriptor", "notes", "out", "outputs", "passes", "picks",
+        "pipes", "positional", "programs", "runner", "scopes", "seen", "situation", "source", "stdin",
+        "texts", "trail", "trees", "ways", "where",
     )  # fmt: skip
 
     def __init__(self, source: str, situation: Situation, programs: Programs, runner: Runner) -> None:
@@ -138,6 +138,7 @@ class Machine:
         self.conditional = self.asynchronous = 0
         self.calling: dict[str, int] = {}
         self.picks: dict[str, int] | None = None
+        self.combinations = 1  # of choices that are tried for what is read now
         self.outputs: dict[str, tuple[Value, ...]] = {}  # choices that substitutions gave, those of `picks` among them
         self.seen: dict[str, int] = {}  # variables with several choices that were read since the last reset
         self.described: dict[str, Program | None] = {}
