@@ -24,13 +24,11 @@ MAX_PATHS = 50  # findings about the paths of one call; a call that touches more
 _TAINTED = (FileWrite, Transfer, EvaluateCode, Execute)
 
 
-def denied_effects(effects: Iterable[Effect], said: Iterable[Metadata], settings: Settings) -> Iterator[Finding]:
-    """Find side effects that are denied to every tool, where no declaration has told already."""
-    told = frozenset[SideEffect]().union(*(one.side_effects if one.classified else settings.deny for one in said))
-    for kind, effect in _firsts(effects, settings.deny - told):
-        yield denied(
-            "tool.effect", f"This call has the side effect `{kind}`, which is denied.", case=kind, effect=effect
-        )
+def denied_effects(effects: Iterable[Effect], settings: Settings) -> Iterator[Finding]:
+    """Find side effects of a call that are denied, whatever its tool declares."""
+    for kind, effect in _firsts(effects, settings.deny):
+        message = f"This call has the side effect `{kind}`, which is denied."
+        yield denied("tool.effect", message, case=kind, effect=effect)
 
 
 def findings_of(effects: tuple[Effect, ...], said: Metadata, context: Context) -> Iterator[Finding]:

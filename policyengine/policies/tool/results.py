@@ -5,7 +5,7 @@ What a host keeps beside the text that a model sees (`raw`) is bounded as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -36,14 +36,20 @@ def bounded(value: Frozen, limit: int) -> tuple[Frozen, bool]:
     if isinstance(value, str):
         return truncated(value, limit)
     budget = _Budget(limit)
-    kept = budget.cut(value)
-    return kept, budget.is_over
+    try:
+        return budget.cut(value), budget.is_over
+    except _Full:
+        return None, True
 
 
 def flagged(error: str, limit: int) -> str:
     """Add to a result's error that it was cut: it counts as one from now on."""
     note = f"tool result exceeded max_result_bytes ({limit}); truncated"
     return f"{error}; {note}" if error else note
+
+
+class _Full(Exception):
+    """Nothing of a value fits any more."""
 
 
 class _Budget:
@@ -56,44 +62,53 @@ class _Budget:
         self.is_over = False
 
     def cut(self, value: Frozen) -> Frozen:
-        """Give what of a value still fits; None where nothing of it does."""
+        """Give what of a value fits.
+
+        Raises:
+            _Full: nothing of it does.
+        """
         if isinstance(value, str):
-            return self._text(value) if self._takes(2) else None  # its quotation marks
+            return self._text(value)
         if isinstance(value, tuple):
-            return tuple(self.cut(item) for item in self._fitting(value)) if self._takes(2) else None
+            self._take(2)  # the brackets
+            kept: list[Frozen] = []
+            self._fill(value, lambda item: kept.append(self.cut(item)))
+            return tuple(kept)
         if isinstance(value, Mapping):
-            return self._object(value) if self._takes(2) else None
-        return value if self._takes(len(_literal(value))) else None
+            self._take(2)
+            entries: dict[str, Frozen] = {}
+            self._fill(value, lambda key: entries.update({self._key(key): self.cut(value[key])}))
+            return MappingProxyType(entries)
+        self._take(len("null" if value is None else repr(value)))  # `true` is as long as `True`
+        return value
 
-    def _object(self, value: Mapping[str, Frozen]) -> Mapping[str, Frozen]:
-        kept = {}
-        for key, item in self._fitting(value.items()):
-            if not self._takes(len(key.encode("utf-8", "surrogatepass")) + 3):  # marks and colon; no key is cut
-                break
-            kept[key] = self.cut(item)
-        return MappingProxyType(kept)
-
-    def _fitting(self, items: Iterable[T]) -> Iterator[T]:
+    def _fill(self, items: Iterable[T], keep: Callable[[T], None]) -> None:
+        """Keep items while they fit; the rest is left out."""
         for at, item in enumerate(items):
-            if not self._takes(1 if at else 0) or self._left <= 0:  # its comma, and something of itself
+            try:
+                self._take(1 if at else 0)  # the comma
+                keep(item)
+            except _Full:
                 self.is_over = True
+            if self.is_over:
                 return
-            yield item
+
+    def _key(self, key: str) -> str:
+        self._take(_size(key) + 3)  # quotation marks and colon; no key is cut
+        return key
 
     def _text(self, text: str) -> str:
+        self._take(2)  # the quotation marks
         kept, cut = truncated(text, self._left)
-        self._left -= len(kept.encode("utf-8", "surrogatepass"))
-        if cut:
-            self._left, self.is_over = 0, True
+        self._take(_size(kept))
+        self.is_over = self.is_over or cut
         return kept
 
-    def _takes(self, size: int) -> bool:
+    def _take(self, size: int) -> None:
         if size > self._left:
-            self._left, self.is_over = 0, True
-            return False
+            raise _Full
         self._left -= size
-        return True
 
 
-def _literal(value: float | bool | None) -> str:
-    return "null" if value is None else repr(value).lower()
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))

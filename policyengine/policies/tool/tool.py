@@ -130,7 +130,7 @@ class ToolPolicy:
 
     def _call(self, said: Declarations, effects: tuple[Effect, ...], context: Context) -> dict[Finding, None]:
         """What is against a call beside what is against its tool; of two declarations' equal objections one."""
-        found = dict.fromkeys(calls.denied_effects(effects, said, self.settings) if self.settings.deny else ())
+        found = dict.fromkeys(calls.denied_effects(effects, self.settings) if self.settings.deny else ())
         for one in said:
             found |= dict.fromkeys(calls.findings_of(effects, one, context))
         return found

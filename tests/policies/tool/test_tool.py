@@ -46,7 +46,9 @@ from policyengine.records import replace
 from policyengine.state import START
 from tests.policies.tool.tools import bound, engine, judged, only, read_only, request, rules, said
 
-DENY = {flag: Settings(deny=frozenset({flag})) for flag in SideEffect if flag is not SideEffect.READ_ONLY}
+DENY: dict[SideEffect, Settings] = {
+    flag: Settings(deny=frozenset({flag})) for flag in SideEffect if flag is not SideEffect.READ_ONLY
+}
 
 
 # ---------------------------------------------------------------------------------------------------- a tool as such
