@@ -18,7 +18,7 @@ from policyengine.config.clock import SystemClock
 from policyengine.config.sources import SourceFile, StrPath, digest_of, files_of, shipped
 from policyengine.effects import Facts
 from policyengine.engine import Engine
-from policyengine.errors import LoadError
+from policyengine.errors import LoadError, TokenError
 from policyengine.model import Outcome, Request, Tier
 from policyengine.policies.ruleset import Profile, RuleSet, Zones
 from policyengine.policy import Grantor, Policy, RemotePolicy
@@ -94,7 +94,6 @@ def ready(
     Raises:
         LoadError: a file is wrong, or there is no such profile.
         BundleError: the bundle is damaged, of another version, or not signed as it has to be.
-        TokenError: a file holds no public key.
     """
     if organisation_keys:
         return opened(_signed_bundle(rules, organisation_keys), profile)
@@ -141,7 +140,11 @@ def _signed_bundle(rules: Sequence[StrPath], keys: Sequence[StrPath]) -> Bundle:
 
     if len(rules) != 1:
         raise LoadError("the organisation's key checks one bundle", expected="one signed bundle as the only rules")
-    return open_bundle(rules[0], vouch=vouching(public_file(key) for key in keys))
+    try:
+        vouch = vouching(public_file(key) for key in keys)
+    except TokenError as error:
+        raise LoadError(f"the organisation's key: {error.message}") from error
+    return open_bundle(rules[0], vouch=vouch)
 
 
 def compiled(files: Sequence[SourceFile]) -> Bundle:

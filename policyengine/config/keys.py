@@ -108,18 +108,21 @@ def _read(text: str | bytes, origin: str) -> Keyring | TokenError:
 
 
 def _keys(text: str, origin: str) -> Iterator[Key]:
-    for number, line in enumerate(text.replace(",", "\n").split("\n"), 1):
-        words = line.split()
-        if not words or words[0].startswith("#"):
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.lstrip().startswith("#"):  # the whole line, whatever commas are in it
             continue
-        place = f"{origin}, {'key' if ',' in text else 'line'} {number}"
-        if len(words) == 1:
-            secret = _secret(words[0], place)
-            yield Key(_name_of(secret), secret, KeyState.ACTIVE)
-        elif len(words) == 3 and words[1] in _BY_WORD:
-            yield Key(words[0], _secret(words[2], place), _BY_WORD[words[1]])
-        else:
-            raise TokenError("key.format", f"{place}: expected `NAME STATE SECRET`, the state one of {_STATES}")
+        for words in map(str.split, line.split(",")):
+            if words:
+                yield _key(words, f"{origin}, line {number}")
+
+
+def _key(words: list[str], place: str) -> Key:
+    if len(words) == 1:
+        secret = _secret(words[0], place)
+        return Key(_name_of(secret), secret)
+    if len(words) == 3 and words[1] in _BY_WORD:
+        return Key(words[0], _secret(words[2], place), _BY_WORD[words[1]])
+    raise TokenError("key.format", f"{place}: expected `NAME STATE SECRET`, the state one of {_STATES}")
 
 
 _BY_WORD = {state.value: state for state in KeyState}

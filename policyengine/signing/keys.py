@@ -118,12 +118,13 @@ class Keyring(_Unpicklable):
             TokenError: as for `check`.
         """
         self.check(kid)
-        at = (kid, label, scope)
-        if at not in self._derived:
-            if len(self._derived) >= MAX_DERIVED:  # a new dict: another thread may be reading this one
-                self._derived = {}
-            self._derived[at] = _derived(self._keys[kid], label, scope)
-        return hmac.digest(self._derived[at], message, "sha256")
+        kept, at = self._derived, (kid, label, scope)
+        derived = kept.get(at) or _derived(self._keys[kid], label, scope)
+        if len(kept) < MAX_DERIVED:
+            kept[at] = derived
+        else:  # another dict, since other threads may be using this one
+            self._derived = {at: derived}
+        return hmac.digest(derived, message, "sha256")
 
 
 def _derived(key: Key, label: str, scope: bytes) -> bytes:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policyengine.effects import Connect, Effect, FileWrite
+from policyengine.effects import EFFECTS, Connect, Effect, FileWrite
 from policyengine.errors import TokenError
 from policyengine.model import Finding, Outcome, Severity, Verdict
 from policyengine.policy import combine, discharge
@@ -39,6 +39,14 @@ def test_questions_are_named_by_rule_and_effect_wherever_that_is_written() -> No
     here, there = WRITE._replace(span=(0, 4)), WRITE._replace(span=(9, 12))
     assert asks_of([finding("a", here), finding("a", there)]) == asks_of([finding("a", WRITE)])
     assert len(asks_of([finding("a", WRITE), finding("a", CONNECT), finding("b", WRITE), finding("b")])) == 4
+
+
+@pytest.mark.parametrize("kind", EFFECTS)
+def test_effects_of_every_kind_have_a_name(kind: str) -> None:
+    cls: Any = EFFECTS[kind]
+    needed = [name for name in cls._fields if name not in cls._field_defaults]
+    effects = [cls(*[value] * len(needed)) for value in ("x", "y")]
+    assert len(asks_of([finding("a", effect) for effect in effects])) == 2
 
 
 def test_only_open_questions_are_named() -> None:

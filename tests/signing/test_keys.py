@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import pickle
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from policyengine.errors import TokenError
 from policyengine.signing import Key, Keyring, KeyState
+from policyengine.signing import keys as keys_module
 from policyengine.signing.keys import MAX_DERIVED
 from tests.signing.rings import GONE, KEY, NEXT, OLD, RING, hkdf
 
@@ -46,6 +48,18 @@ def test_strange_scopes_do_not_make_a_keyring_grow_without_end() -> None:
         ring.mac("k2", "decision", b"%d" % number, b"x")
     assert len(ring._derived) <= MAX_DERIVED
     assert ring.mac("k2", "decision", b"0", b"x") == first
+
+
+def test_threads_share_a_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys_module, "MAX_DERIVED", 2)
+    ring = Keyring([KEY])
+    right = {number: Keyring([KEY]).mac("k2", "decision", b"%d" % number, b"x") for number in range(5)}
+
+    def work(start: int) -> bool:
+        return all(ring.mac("k2", "decision", b"%d" % (n % 5), b"x") == right[n % 5] for n in range(start, start + 400))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(8)))
 
 
 @pytest.mark.parametrize(
