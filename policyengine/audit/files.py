@@ -32,6 +32,12 @@ def failed(error: OSError, what: str) -> AuditError:
     return AuditError(_CODES.get(error.errno or 0, "audit.io"), f"{what}: {error.strerror or type(error).__name__}")
 
 
+def named(path: str | os.PathLike[str]) -> str:
+    """Give a path as it is opened: a slash at its end would follow a link."""
+    text = os.fspath(path)
+    return text.rstrip("/") or text[:1]
+
+
 def open_folder(path: str | os.PathLike[str], parent: int | None = None, *, create: bool) -> int:
     """Open a folder, and give its descriptor; with `create`, a missing one is made, for its owner alone.
 

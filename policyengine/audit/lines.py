@@ -80,8 +80,15 @@ class Line(NamedTuple):
     record: bytes  # JSON
 
     def content(self) -> dict[str, Any]:
-        """Decode the record."""
-        found: dict[str, Any] = json.loads(self.record)
+        """Decode the record.
+
+        Raises:
+            AuditError: it nests deeper than can be read here (`audit.record`).
+        """
+        try:
+            found: dict[str, Any] = json.loads(self.record)
+        except (ValueError, RecursionError) as error:
+            raise AuditError("audit.record", f"record {self.seq} of `{self.segment}` cannot be decoded") from error
         return found
 
 

@@ -18,9 +18,10 @@ import secrets
 import stat
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 
-from policyengine.audit.files import has, open_file, open_folder, read_all
+from policyengine.audit.files import failed, has, named, open_file, open_folder, read_all
 from policyengine.audit.keys import AuditKey, Macs
 from policyengine.audit.lines import SLOT, Anchor, Fault, anchor_text, head_of
 from policyengine.audit.segment import LOCK_SECONDS, Durability, Place, Receipt, Segment, Unsound
@@ -88,9 +89,10 @@ class AuditLog:
         Raises:
             AuditError: nothing can be kept there.
         """
-        self._path, self._clock, self._durability = os.fspath(path), clock, durability
+        self._path, self._clock, self._durability = named(path), clock, durability
         self._macs = Macs(keys)
-        self._lock = threading.Lock()
+        self.renew_lock()
+        _LOGS.add(self)
         self.left: tuple[tuple[str, AuditError], ...] = ()  # segments found unsound, which were left as they are
         self._folder: int | None = None
         self._place: Place | None = None
@@ -102,12 +104,18 @@ class AuditLog:
                 self._folders.append(self._place.folder)
             else:
                 self._folders.append(folder := open_folder(self._path, create=True))
+                if durability is Durability.POWER_LOSS:
+                    _settle(os.path.dirname(self._path) or ".")
                 self._folders.append(heads := open_folder(HEADS, folder, create=True))
                 self._folder, self._heads = folder, heads
             self._segment = self._opened()
         except BaseException:
             self._close_folders()
             raise
+
+    def renew_lock(self) -> None:
+        """Begin with a lock that nobody holds."""
+        self._lock = threading.Lock()
 
     def append(self, record: Mapping[str, Frozen]) -> Receipt:
         """Keep a record; once this returns, it is kept.
@@ -168,10 +176,12 @@ class AuditLog:
         left.close()
 
     def _opened(self) -> Segment:
-        self._pid = os.getpid()
         if self._place is not None:
-            return self._mended(self._taken(self._place, _new_name(self._clock()), LOCK_SECONDS))
-        return self._free() or self._new()
+            segment = self._mended(self._taken(self._place, _new_name(self._clock()), LOCK_SECONDS))
+        else:
+            segment = self._free() or self._new()
+        self._pid = os.getpid()  # only now: what a parent process had opened is never written to
+        return segment
 
     def _free(self) -> Segment | None:
         """Take over a segment that has no writer."""
@@ -207,7 +217,7 @@ class AuditLog:
                 manifest.append({"type": "segment", "name": name}, self._clock())
             finally:
                 manifest.close()
-            opened: dict[str, Frozen] = {"durability": self._durability.value, "pid": self._pid}
+            opened: dict[str, Frozen] = {"durability": self._durability.value, "pid": os.getpid()}
             at = {"manifest": (manifest.count, manifest.last)}
             segment.append({"type": "log", "event": "opened"} | opened | at, self._clock())
         except BaseException:
@@ -224,6 +234,28 @@ class AuditLog:
             event: dict[str, Frozen] = {"type": "log", "event": "repaired"}
             segment.append(event | {"bytes": segment.torn, "sha256": segment.torn_digest}, self._clock())
         return segment
+
+
+def _settle(folder: str) -> None:
+    """Let the names in a folder survive a loss of power."""
+    try:
+        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+    except OSError as error:
+        raise failed(error, f"cannot settle the folder `{folder}`") from error
+
+
+def _renew_locks() -> None:
+    """Let no forked child wait for a thread that only its parent has."""
+    for log in _LOGS:
+        log.renew_lock()
+
+
+_LOGS: weakref.WeakSet[AuditLog] = weakref.WeakSet()
+os.register_at_fork(after_in_child=_renew_locks)
 
 
 def _is_empty(place: Place) -> bool:

@@ -31,6 +31,7 @@ STANDINGS: dict[str, Standing] = {
     "audit.unused": Standing.SOUND,  # a segment that was begun and holds nothing
     # What cannot be read or checked.
     "audit.missing": Standing.UNREADABLE,
+    "audit.linked": Standing.UNREADABLE,  # the path that was given is a link
     "audit.permission": Standing.UNREADABLE,
     "audit.io": Standing.UNREADABLE,
     "audit.key-unknown": Standing.UNREADABLE,

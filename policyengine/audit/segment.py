@@ -269,6 +269,6 @@ def _last_lines(opened: int, size: int) -> tuple[list[bytes], int]:
         lines = [line + b"\n" for line in data.split(b"\n")[:-1]]
         if start == 0 or len(lines) >= 3:
             return lines[-2:], start + sum(map(len, lines[:-2]))
-        if look > 4 * MAX_LINE:
+        if look >= 3 * MAX_LINE:
             raise Unsound("audit.altered", "the segment ends in something that is no record")
-        look *= 8
+        look = min(8 * look, 3 * MAX_LINE)

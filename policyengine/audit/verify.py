@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from policyengine.audit.chain import Chain
-from policyengine.audit.files import failed, has, open_file, open_folder, read_all
+from policyengine.audit.files import failed, has, named, open_file, open_folder, read_all
 from policyengine.audit.keys import AuditKey, Macs
 from policyengine.audit.lines import MAX_LINE, SLOT, Anchor, Fault, Head, Line, anchor_of, head_of, is_blank, line_of
-from policyengine.audit.log import HEAD_SUFFIX, HEADS, MANIFEST, file_place, folder_place, is_file, names_in
+from policyengine.audit.log import HEAD_SUFFIX, HEADS, MANIFEST, SUFFIX, file_place, folder_place, is_file, names_in
 from policyengine.audit.report import Extent, Problem, Report
 from policyengine.audit.segment import Place
 from policyengine.errors import AuditError
@@ -52,7 +52,7 @@ def verify(path: str | os.PathLike[str], keys: Iterable[AuditKey], anchors: Iter
     """
     macs = Macs(keys)
     wanted = [anchor_of(text, macs) for text in anchors]
-    reader = _Reader(os.fspath(path), macs)
+    reader = _Reader(named(path), macs)
     try:
         with_folder = reader.open()
         checked = [reader.check(stream) for stream in reader.streams]
@@ -75,7 +75,7 @@ def entries(path: str | os.PathLike[str], keys: Iterable[AuditKey]) -> Iterator[
         AuditError: the log or a segment cannot be opened.
     """
     macs = Macs(keys)
-    reader = _Reader(os.fspath(path), macs)
+    reader = _Reader(named(path), macs)
     try:
         reader.open()
         yield from heapq.merge(*(_entries(stream, macs) for stream in reader.streams if stream.name != MANIFEST))
@@ -109,6 +109,8 @@ class _Reader:
         Raises:
             AuditError: there is no log.
         """
+        if os.path.islink(self._path):
+            raise AuditError("audit.linked", f"`{self._path}` is a link: name the log itself")
         if is_file(self._path):
             place = file_place(self._path)
             self._folders.append(place.folder)
@@ -220,6 +222,8 @@ class _Reader:
         heads = {name.removesuffix(HEAD_SUFFIX) for name in os.listdir(self._folders[1]) if name.endswith(HEAD_SUFFIX)}
         known = set(self._manifest())  # once more: a segment may have been begun meanwhile
         for name in sorted({*self._listed, *heads} - there):
+            if has(self._folders[0], name + SUFFIX):  # begun since the segments were listed
+                continue
             if name in known or not self._is_unused(name):
                 self._add("audit.segment-missing", name, "the manifest or a head names it, and it is not there")
         for name in sorted(there - known - {MANIFEST}):
@@ -239,12 +243,15 @@ class _Reader:
         by_segment: dict[str, dict[int, str]] = {}
         for anchor in wanted:
             by_segment.setdefault(anchor.segment, {})[anchor.seq] = anchor.digest
-        streams = {stream.name: stream for stream in self.streams}
-        only = self.streams[0] if len(self.streams) == 1 else None  # one file, whatever its name
         for name, digests in sorted(by_segment.items()):
-            stream = streams.get(name, only)
-            for seq in _not_in(stream, digests, self._macs):
+            for seq in _not_in(self._place_of(name), digests, self._macs):
                 self._add("audit.rolled-back", name, f"record {seq}, which a checkpoint names, is not there")
+
+    def _place_of(self, name: str) -> Place:
+        """Where a segment is, or would be: of one file, whatever its name."""
+        if not self.streams[0].name:
+            return self.streams[0].place
+        return folder_place(self._folders[0], self._folders[1], name)
 
     def _add(self, code: str, segment: str, message: str) -> None:
         self.problems.append(Problem(code, segment, None, message))
@@ -271,11 +278,11 @@ def _as_copied(chain: Chain) -> list[Problem]:
     return [copied, *(problem for problem in chain.problems if problem.code != "audit.spliced")]
 
 
-def _not_in(stream: _Stream | None, digests: Mapping[int, str], macs: Macs) -> list[int]:
+def _not_in(place: Place, digests: Mapping[int, str], macs: Macs) -> list[int]:
     """The numbers of records that are missing from a segment or have another digest."""
     missing = dict(digests)
-    if stream is not None and has(stream.place.folder, stream.place.file):
-        for line in _lines(stream.place, macs):
+    if has(place.folder, place.file):
+        for line in _lines(place, macs):
             if isinstance(line, Line) and missing.get(line.seq) == line.digest:
                 del missing[line.seq]
     return sorted(missing)

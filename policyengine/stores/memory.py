@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
 
 from policyengine.errors import StoreError
 from policyengine.state import START, RunState
-from policyengine.stores.store import GRACE, Reach, check_newer, check_scope, conflict, is_over
+from policyengine.stores.store import GRACE, Reach, check_newer, check_scope, checked_end, conflict
 
 MAX_SPENT = 1_000_000  # approvals that are kept at once; beyond that none is spent until some have ended
 PRUNE_EVERY = 1024  # spendings between two looks for what has ended
@@ -21,29 +22,31 @@ class MemoryApprovals:
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
+        self._pid = os.getpid()
         self._lock = threading.Lock()
         self._spent: dict[str, float] = {}
+        self._forgotten = 0.0  # what ended before may have been spent
         self._until_pruning = PRUNE_EVERY
 
     def spend(self, jti: str, until: float) -> bool:
         """Use an approval up (`Approvals.spend`)."""
-        now = self._clock()
-        if is_over(jti, until, now):
-            return False
+        end, now = checked_end(jti, until), self._clock()
+        _check_process(self._pid)
         with self._lock:
-            if jti in self._spent:
+            if end <= max(now, self._forgotten) or jti in self._spent:
                 return False
             self._prune(now)
             if len(self._spent) >= MAX_SPENT:
                 raise StoreError("store.full", f"{MAX_SPENT} approvals are in use already")
-            self._spent[jti] = until
+            self._spent[jti] = end
             return True
 
     def _prune(self, now: float) -> None:
         self._until_pruning -= 1
         if self._until_pruning <= 0 or len(self._spent) >= MAX_SPENT:
             self._until_pruning = PRUNE_EVERY
-            self._spent = {jti: until for jti, until in self._spent.items() if now < until + GRACE}
+            self._forgotten = max(self._forgotten, now - GRACE)
+            self._spent = {jti: end for jti, end in self._spent.items() if end > self._forgotten}
 
 
 class MemoryRunStates:
@@ -52,18 +55,21 @@ class MemoryRunStates:
     reach = Reach.PROCESS
 
     def __init__(self) -> None:
+        self._pid = os.getpid()
         self._lock = threading.Lock()
         self._states: dict[str, RunState] = {}
 
     def load(self, scope_id: str) -> RunState:
         """Give the state that was saved last (`RunStates.load`)."""
         check_scope(scope_id)
+        _check_process(self._pid)
         return self._states.get(scope_id, START)
 
     def save(self, scope_id: str, expected_version: int, state: RunState) -> None:
         """Replace a state (`RunStates.save`)."""
         check_scope(scope_id)
         check_newer(expected_version, state)
+        _check_process(self._pid)
         with self._lock:
             if self._states.get(scope_id, START).version != expected_version:
                 raise conflict(expected_version)
@@ -73,3 +79,13 @@ class MemoryRunStates:
         """Drop the state of a run that has ended (`RunStates.forget`)."""
         with self._lock:
             self._states.pop(scope_id, None)
+
+
+def _check_process(pid: int) -> None:
+    """Refuse a forked child: what it would spend or save, its parent would not know.
+
+    Raises:
+        StoreError: this is another process than the one that made the store.
+    """
+    if pid != os.getpid():
+        raise StoreError("store.forked", "a store in memory is for the process that made it")

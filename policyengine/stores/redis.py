@@ -1,6 +1,6 @@
 """Stores in one Redis server, for several machines.
 
-A server that may forget is refused where it is connected to: one that evicts keys (`maxmemory-policy`), and one that
+A server that may forget is refused when a store is made: one that evicts keys (`maxmemory-policy`), and one that
 keeps no append-only file, since after its restart every approval could be used again. With `appendfsync everysec` a
 loss of the server's power, and with replicas a failover, may still take the last second back. Each call waits a bounded
 time and is sent once: a lost reply counts as used.
@@ -20,7 +20,7 @@ from redis.retry import Retry
 
 from policyengine.errors import RequestError, StoreError
 from policyengine.state import START, RunState, from_json, to_json
-from policyengine.stores.store import GRACE, Reach, check_newer, check_scope, conflict, is_over
+from policyengine.stores.store import GRACE, Reach, check_newer, check_scope, checked_end, conflict
 
 SECONDS = 2.0  # how long one call may take
 PREFIX = "policyengine:"
@@ -34,25 +34,34 @@ return 1
 
 
 def connect(url: str, *, seconds: float = SECONDS) -> Redis:
-    """Connect to a server that keeps what it is told.
+    """Make a client that waits so long for each call, and sends it once.
 
     Args:
         url: `redis://`, `rediss://` (TLS) or `unix://`, as the redis package documents it.
         seconds: how long one call may take.
 
     Raises:
-        StoreError: no server answers, or it may forget (`store.evicting`, `store.volatile`).
+        StoreError: the address is none.
     """
     with _refusing():
         client = Redis.from_url(
             url, socket_timeout=seconds, socket_connect_timeout=seconds, retry=Retry(NoBackoff(), 0)
         )
+    return client
+
+
+def check_memory(client: Redis) -> None:
+    """Refuse a server that may forget.
+
+    Raises:
+        StoreError: it may (`store.evicting`, `store.volatile`), or it does not answer.
+    """
+    with _refusing():
         told: dict[str, Any] = client.info()  # Any: numbers and texts of the server's
     if told.get("maxmemory") and told.get("maxmemory_policy") != "noeviction":
         raise StoreError("store.evicting", "the server drops keys when its memory is full: set `noeviction`")
     if not told.get("aof_enabled"):
         raise StoreError("store.volatile", "the server forgets when it restarts: set `appendonly yes`")
-    return client
 
 
 @contextmanager
@@ -60,7 +69,7 @@ def _refusing() -> Iterator[None]:
     try:
         yield
     except (RedisError, OSError, ValueError) as error:
-        raise StoreError("store.unavailable", f"the Redis server did not answer ({type(error).__name__})") from error
+        raise StoreError("store.unavailable", f"the Redis server cannot be asked ({type(error).__name__})") from error
 
 
 class RedisApprovals:
@@ -69,16 +78,17 @@ class RedisApprovals:
     reach = Reach.FLEET
 
     def __init__(self, client: Redis, *, prefix: str = PREFIX, clock: Callable[[], float] = time.time) -> None:
+        check_memory(client)
         self._client = client
         self._prefix = f"{prefix}spent:"
         self._clock = clock
 
     def spend(self, jti: str, until: float) -> bool:
         """Use an approval up (`Approvals.spend`); the server drops it some time after its end."""
-        now = self._clock()
-        if is_over(jti, until, now):
+        end, now = checked_end(jti, until), self._clock()
+        if end <= now:
             return False
-        milliseconds = int((until - now + GRACE) * 1000)
+        milliseconds = int((end - now + GRACE) * 1000)
         with _refusing():
             return self._client.set(self._prefix + jti, "", nx=True, px=milliseconds) is True
 
@@ -89,6 +99,7 @@ class RedisRunStates:
     reach = Reach.FLEET
 
     def __init__(self, client: Redis, *, prefix: str = PREFIX) -> None:
+        check_memory(client)
         self._client = client
         self._prefix = f"{prefix}state:"
 

@@ -13,13 +13,14 @@ import sqlite3
 import stat
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
 from policyengine.errors import RequestError, StoreError
 from policyengine.state import START, RunState, from_json, to_json
-from policyengine.stores.store import GRACE, Reach, check_newer, check_scope, conflict, is_over
+from policyengine.stores.store import GRACE, Reach, check_newer, check_scope, checked_end, conflict
 
 BUSY_SECONDS = 2.0  # how long a caller waits for other threads, and then for other processes
 LEAST_BYTES = 512  # of a database that has anything in it
@@ -27,6 +28,7 @@ PRUNE_EVERY = 256  # spendings between two looks for what has ended
 VERSION = 1
 SCHEMA = (
     "CREATE TABLE spent (jti TEXT PRIMARY KEY, until REAL NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE forgotten (until REAL NOT NULL)",
     "CREATE TABLE states (scope TEXT PRIMARY KEY, version INTEGER NOT NULL, state TEXT NOT NULL) WITHOUT ROWID",
 )
 _ABANDONED: list[sqlite3.Connection] = []  # connections of a parent process: closing them here could harm it
@@ -39,8 +41,13 @@ class _File:
         self._path = os.path.abspath(path)
         self._synchronous = synchronous
         self._busy_seconds = busy_seconds
-        self._lock = threading.Lock()
+        self.renew_lock()
+        _FILES.add(self)
         self._open()
+
+    def renew_lock(self) -> None:
+        """Begin with a lock that nobody holds."""
+        self._lock = threading.Lock()
 
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
@@ -58,7 +65,7 @@ class _File:
             if self._identity != _identity(self._path):
                 raise StoreError("store.replaced", f"`{self._path}` is not the file that was opened")
             yield self._connection
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OverflowError) as error:  # of numbers that SQLite cannot hold
             _refuse(error, self._path)
         finally:
             self._lock.release()
@@ -79,6 +86,16 @@ class _File:
             _prepare(self._connection, self._synchronous)
         except sqlite3.Error as error:
             _refuse(error, self._path)
+
+
+def _renew_locks() -> None:
+    """Let no forked child wait for a thread that only its parent has."""
+    for file in _FILES:
+        file.renew_lock()
+
+
+_FILES: weakref.WeakSet[_File] = weakref.WeakSet()
+os.register_at_fork(after_in_child=_renew_locks)
 
 
 def _make_private(path: str) -> None:
@@ -122,6 +139,7 @@ def _prepare(connection: sqlite3.Connection, synchronous: str) -> None:
         if not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
             for statement in SCHEMA:
                 connection.execute(statement)
+            connection.execute("INSERT INTO forgotten VALUES (0)")
             connection.execute(f"PRAGMA user_version={VERSION}")
         _check(connection)
         connection.execute("COMMIT")
@@ -148,7 +166,7 @@ _CODES = {
 }
 
 
-def _refuse(error: sqlite3.Error, path: str) -> NoReturn:
+def _refuse(error: sqlite3.Error | OverflowError, path: str) -> NoReturn:
     primary = getattr(error, "sqlite_errorcode", 0) & 0xFF  # absent where the fault is the binding's own
     code, message = _CODES.get(primary, ("store.unavailable", "`{}` cannot be used: " + str(error)))
     raise StoreError(code, message.format(path)) from error
@@ -172,16 +190,15 @@ class SqliteApprovals:
 
     def spend(self, jti: str, until: float) -> bool:
         """Use an approval up (`Approvals.spend`)."""
-        now = self._clock()
-        if is_over(jti, until, now):
+        end, now = checked_end(jti, until), self._clock()
+        if end <= now:
             return False
         with self._file.connection() as connection:
             self._until_pruning -= 1
             if self._until_pruning < 0:
-                connection.execute("DELETE FROM spent WHERE until < ?", (now - GRACE,))
+                _prune(connection, now - GRACE)
                 self._until_pruning = PRUNE_EVERY
-            added = connection.execute("INSERT INTO spent VALUES (?, ?) ON CONFLICT (jti) DO NOTHING", (jti, until))
-            return added.rowcount == 1
+            return connection.execute(_SPEND, {"jti": jti, "until": end}).rowcount == 1
 
     def close(self) -> None:
         """Close the file."""
@@ -230,6 +247,25 @@ class SqliteRunStates:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+# One statement, so that no other process comes between; what ended before the last pruning may have been spent.
+_SPEND = (
+    "INSERT INTO spent SELECT :jti, :until WHERE :until > (SELECT max(until) FROM forgotten) "
+    "ON CONFLICT (jti) DO NOTHING"
+)
+
+
+def _prune(connection: sqlite3.Connection, before: float) -> None:
+    """Drop what ended before, and remember up to when, whatever the clock may show later."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        connection.execute("UPDATE forgotten SET until = max(until, ?)", (before,))
+        connection.execute("DELETE FROM spent WHERE until <= (SELECT max(until) FROM forgotten)")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.rollback()
+        raise
 
 
 _NEXT = "UPDATE states SET version = :version, state = :state WHERE scope = :scope AND version = :expected"

@@ -1,13 +1,13 @@
 """What a store of used-up approvals and one of run states promise, whatever keeps them.
 
-Codes of `StoreError`: `store.conflict` (somebody saved first, or the state that was loaded is lost), `store.not-newer`,
-`store.jti`, `store.until`, `store.scope`, `store.full`, `store.locked`, `store.corrupt`, `store.schema`,
-`store.unsafe-file`, `store.replaced`, `store.unavailable`, `store.evicting`, `store.volatile`. Each means: deny.
+Codes of `StoreError`, each of which means: deny. `store.conflict` (somebody saved first, or the state that was loaded
+is lost), `store.not-newer`, `store.jti`, `store.until`, `store.scope`, `store.full`, `store.forked`, `store.locked`,
+`store.corrupt`, `store.schema`, `store.unsafe-file`, `store.replaced`, `store.unavailable`, `store.evicting`,
+`store.volatile`.
 """
 
 from __future__ import annotations
 
-import math
 from enum import StrEnum
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from policyengine.errors import StoreError
 from policyengine.state import RunState
 
 GRACE = 3600.0  # seconds for which a used approval is kept beyond its end, so that clocks may differ by as much
+LATEST = 1e12  # seconds; nothing ends later
 MAX_ID = 256  # characters of an approval's or a scope's name
 
 
@@ -75,17 +76,17 @@ class RunStates(Protocol):
         """
 
 
-def is_over(jti: str, until: float, now: float) -> bool:
-    """Whether an approval that is about to be spent has ended.
+def checked_end(jti: str, until: float) -> float:
+    """Give the end of an approval that is about to be spent.
 
     Raises:
         StoreError: its id or end is none.
     """
     if not (isinstance(jti, str) and 0 < len(jti) <= MAX_ID and jti.isascii() and jti.isprintable()):
         raise StoreError("store.jti", f"an approval's id is 1 to {MAX_ID} printable ASCII characters")
-    if isinstance(until, bool) or not isinstance(until, int | float) or not math.isfinite(until):
-        raise StoreError("store.until", "an approval's end has to be a finite number of seconds")
-    return not now < until
+    if isinstance(until, bool) or not isinstance(until, int | float) or not abs(until) < LATEST:
+        raise StoreError("store.until", "an approval's end has to be a number of seconds")
+    return float(until)
 
 
 def check_scope(scope_id: str) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from policyengine.errors import StoreError
-from policyengine.stores import MemoryApprovals, Reach, memory
+from policyengine.stores import Approvals, MemoryApprovals, Reach, memory
+from policyengine.stores.sqlite import SqliteApprovals
 from policyengine.stores.store import GRACE
 from tests.stores.opening import approvals, fresh_ids, spent_by_threads
 from tests.stores.servers import KEEPS, MISSING, Server, program
@@ -122,6 +123,8 @@ def test_an_approval_that_has_ended_is_not_spent(place: Callable[[], str]) -> No
         (7, 2e9, "store.jti"),
         ("a", float("inf"), "store.until"),
         ("a", float("nan"), "store.until"),
+        ("a", 10**400, "store.until"),
+        ("a", 1e13, "store.until"),
         ("a", True, "store.until"),
         ("a", "2e9", "store.until"),
         ("a", None, "store.until"),
@@ -151,6 +154,44 @@ def test_memory_keeps_a_used_approval_until_clocks_agree_that_it_has_ended() -> 
         assert store.spend(f"b{number}", now[0] + 1)
     assert "a" not in store._spent
     assert not store.spend("a", 10.0)
+
+
+def test_a_clock_that_is_set_back_gives_no_used_approval_back(tmp_path: Path) -> None:
+    now = [time.time()]
+    until = now[0] + 10
+    memory_store = MemoryApprovals(lambda: now[0])
+    file_store = SqliteApprovals(tmp_path / "store.db", clock=lambda: now[0])
+    memory_store._until_pruning = 2
+    stores: list[Approvals] = [memory_store, file_store]
+    assert [store.spend("a", until) for store in stores] == [True, True]
+    now[0] = until + GRACE + 1
+    file_store._until_pruning = 0
+    assert [store.spend("b", now[0] + 10) for store in stores] == [True, True]
+    now[0] = until - 5
+    assert [store.spend("a", until) for store in stores] == [False, False]
+    file_store.close()
+
+
+def test_a_forked_child_does_not_spend_from_its_parents_memory() -> None:
+    script = """
+import os, sys, time
+from policyengine.errors import StoreError
+from policyengine.state import START
+from policyengine.stores import MemoryApprovals, MemoryRunStates
+approvals, states = MemoryApprovals(), MemoryRunStates()
+if os.fork() == 0:
+    codes = []
+    for attempt in (lambda: approvals.spend("a", time.time() + 60), lambda: states.load("s")):
+        try:
+            attempt()
+        except StoreError as error:
+            codes.append(error.code)
+    os._exit(0 if codes == ["store.forked"] * 2 else 1)
+assert os.wait()[1] == 0
+assert approvals.spend("a", time.time() + 60)
+"""
+    ended = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, b"")
 
 
 def test_memory_that_is_full_spends_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
