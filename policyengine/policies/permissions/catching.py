@@ -23,7 +23,6 @@ from policyengine.effects import (
 )
 from policyengine.model import Frozen, Request
 from policyengine.patterns import lazily
-from policyengine.policies.permissions.attribution import commands_of
 from policyengine.policies.permissions.commands import STAR, CommandPattern, Match, catches_command
 from policyengine.policies.permissions.coverage import SUBJECTS, Means
 from policyengine.policies.permissions.globs import fits
@@ -71,7 +70,7 @@ class Call:
         self.request = request
         self.facts = facts
         self.means = means
-        self.commands = commands_of(facts)
+        self.commands = [effect for effect in facts.effects if type(effect) is Execute]
         self._programs: dict[str, list[Execute]] = {}
         for command in self.commands:
             name = "" if command.unknown else command.program.casefold()

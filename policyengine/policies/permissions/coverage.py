@@ -24,16 +24,9 @@ from policyengine.effects import (
     Where,
 )
 from policyengine.model import Request
-from policyengine.policies.permissions.attribution import (
-    HARMLESS_WRAPPERS,
-    carried,
-    commands_of,
-    is_redirection,
-    owners,
-    place_of,
-)
-from policyengine.policies.permissions.commands import STAR, CommandPattern, covers_command
-from policyengine.policies.permissions.examples import Example, Reader, key_of
+from policyengine.policies.permissions.attribution import HARMLESS_WRAPPERS, Commands, is_redirection
+from policyengine.policies.permissions.commands import PLAIN, STAR, CommandPattern, covers_command
+from policyengine.policies.permissions.examples import READING, Example, Reader, key_of
 from policyengine.policies.permissions.hosts import names_host
 from policyengine.policies.permissions.paths import Anchor, PathPattern, names_all_below, names_path, segments_at
 from policyengine.policies.permissions.syntax import About, ToolPattern, names_subject, names_tool
@@ -47,7 +40,6 @@ HARMLESS_VARIABLES = frozenset({
     "FORCE_COLOR", "CLICOLOR", "CI", "COLUMNS", "LINES", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE",
     "RUST_BACKTRACE", "RUST_LOG",
 })  # fmt: skip
-READING = ("", "GET", "HEAD")  # methods of a connection that a rule about a host covers
 SUBJECTS = {  # arguments of a call that name the agent or skill
     About.AGENT: ("subagent_type", "agent_type", "agent", "agent_name", "name", "type"),
     About.SKILL: ("skill", "command", "skill_name", "name"),
@@ -90,9 +82,8 @@ class Coverage:
     def __init__(self, allowed: Sequence[Allowed], request: Request, facts: Facts, means: Means = NO_MEANS) -> None:
         self._allowed = allowed
         self._request = request
-        self._commands = commands_of(facts)
-        self._programs = frozenset(command.program for command in self._commands)
-        self._outer: dict[Execute, list[tuple[Execute, int]]] = {}
+        self._commands = Commands(facts)
+        self._whole: dict[tuple[Allowed, Execute], bool] = {}
         self._example = Example(request, means.read)
         self._naming, self._real = means.naming, means.real
 
@@ -159,7 +150,7 @@ class Coverage:
         """A harmless variable before a command that is covered."""
         if effect.name not in HARMLESS_VARIABLES or effect.unknown or effect.span is None:
             return ()
-        after = [one for one in self._commands if one.span and one.span[0] <= effect.span[0] < one.span[1]]
+        after = self._commands.at(effect.span[0])
         found = [self.answering(command) for command in after]
         return found[0] if found and all(found) else ()
 
@@ -168,7 +159,11 @@ class Coverage:
         """A rule without a star names its own effects, wherever they are; the unknown ones in the very same text."""
         for one in self._allowed:
             command = one.pattern.command
-            if command is None or not command.exact or command.words[0].rpartition("/")[2] not in self._programs:
+            if (
+                command is None
+                or not command.exact
+                or command.words[0].rpartition("/")[2] not in self._commands.programs
+            ):
                 continue
             known = self._example.known(one.pattern) if self._is_same_text(one) else self._example.certain(one.pattern)
             if placeless(effect) in known:
@@ -184,7 +179,7 @@ class Coverage:
         if type(effect) is SetVariable:
             return ()
         found: list[Allowed] = []
-        for owner in owners(effect, self._commands):
+        for owner in self._commands.owners(effect):
             one = next((one for one in self._allowed if self._covers(one, owner, effect)), None)
             if one is not None:
                 found.append(one)
@@ -202,11 +197,27 @@ class Coverage:
         named = self._named(pattern.command, owner)
         if named is None:
             return False
+        if not self._is_whole_known(one, owner, named):
+            return False
         if type(effect) is Execute:
             return True
         if type(effect) is FileWrite and is_redirection(effect, owner, self._request):
             return False
         return key_of(effect) in self._example.keys(pattern, named)
+
+    def _is_whole_known(self, one: Allowed, owner: Execute, named: Execute) -> bool:
+        """Whether all that a command runs itself is covered: code that its options give, commands within its words."""
+        known = self._whole.get((one, owner))
+        if known is None:
+            self._whole[one, owner] = False  # while it is looked at
+            codes = self._commands.code_of(owner)
+            keys = self._example.keys(one.pattern, named) if codes else frozenset()
+            known = all(key_of(code) in keys for code in codes) and all(
+                (inner.program in PLAIN and not inner.path) or bool(self.answering(inner))
+                for inner in self._commands.within(owner)
+            )
+            self._whole[one, owner] = known
+        return known
 
     def _named(self, pattern: CommandPattern, owner: Execute) -> Execute | None:
         """The command whose words a rule names: this one, or one that starts it with words that the rule has."""
@@ -214,23 +225,16 @@ class Coverage:
         if owner.where is Where.HERE and covers_command(pattern, owner, folder):
             return owner
         plain = next((at for at, word in enumerate(pattern.words) if STAR in word), len(pattern.words))
-        for outer, place in self._around(owner):
+        for outer, place in self._commands.around(owner):
             if plain >= place + 2 and outer.where is Where.HERE and covers_command(pattern, outer, folder):
                 return outer
         return None
-
-    def _around(self, inner: Execute) -> list[tuple[Execute, int]]:
-        """The commands that start another, and the place of its program among their arguments."""
-        if inner not in self._outer:
-            found = [(outer, place_of(inner, outer)) for outer in self._commands]
-            self._outer[inner] = [(outer, place) for outer, place in found if place is not None]
-        return self._outer[inner]
 
     def _behind(self, wrapper: Execute) -> tuple[Allowed, ...]:
         """What covers the command behind a harmless wrapper."""
         if wrapper.program not in HARMLESS_WRAPPERS or wrapper.path:
             return ()
-        inner = carried(wrapper, self._commands)
+        inner = self._commands.carried(wrapper)
         return self.answering(inner[0]) if len(inner) == 1 else ()
 
 

@@ -52,7 +52,6 @@ FIELDS: dict[type[Effect], tuple[str, ...]] = {
     FileDelete: ("unknown", "recursive"),
     FileAttribute: ("unknown", "attribute"),
     EvaluateCode: ("source",),
-    Connect: ("unknown", "listen", "shell"),
     Transfer: ("unknown",),
     Escalate: ("method",),
     Persist: ("mechanism",),
@@ -72,6 +71,7 @@ COMMON: tuple[Effect, ...] = (
 )  # fmt: skip
 
 
+READING = ("", "GET", "HEAD")  # methods of a connection that only reads
 GENTLE = frozenset({"record", "branch", "switch", "merge", "stash", "tag"})  # what a repository takes back
 
 
@@ -80,6 +80,8 @@ def key_of(effect: Effect) -> Key:
     kind = type(effect)
     if isinstance(effect, VersionControl) and effect.action in GENTLE:
         return (kind, effect.where, "gentle")
+    if isinstance(effect, Connect):
+        return (kind, effect.where, effect.unknown, effect.listen, effect.shell, effect.method.upper() in READING)
     return (kind, effect.where, *(getattr(effect, name) for name in FIELDS.get(kind, ())))  # names of fields: FIELDS
 
 

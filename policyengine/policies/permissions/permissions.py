@@ -14,6 +14,7 @@ from policyengine.policies.permissions.catching import Call, Caught, catches_too
 from policyengine.policies.permissions.commands import Match
 from policyengine.policies.permissions.coverage import NO_MEANS, Allowed, Coverage, Means
 from policyengine.policies.permissions.globs import fits
+from policyengine.policies.permissions.index import Index
 from policyengine.policies.permissions.rules import Rule
 from policyengine.policy import placeless
 from policyengine.records import Record
@@ -52,10 +53,10 @@ class Permissions:
     def __init__(self, rules: Iterable[Rule], means: Means = NO_MEANS, standing: Standing = ALL_STANDING) -> None:
         given = tuple(rules)
         self.name = NAME
-        self._strict = [rule for rule in given if rule.outcome is not Outcome.ALLOW]
-        self._allowed = [
-            rule for rule in given if rule.outcome is Outcome.ALLOW and rule.source.tier is not Tier.PROJECT
-        ]
+        strict = [rule for rule in given if rule.outcome is not Outcome.ALLOW]
+        allowing = [rule for rule in given if rule.outcome is Outcome.ALLOW and rule.source.tier is not Tier.PROJECT]
+        self._strict = Index(strict, means.naming)
+        self._allowed = Index(allowing, means.naming)
         self._means = means
         self._standing = standing
 
@@ -65,11 +66,12 @@ class Permissions:
         del state
         findings = list(_doubtful_name(request))
         if request.arguments is None:
-            whole = [rule for rule in self._strict if catches_tool(rule.pattern, request, self._means)]
+            named = self._strict.for_tool(request)
+            whole = [rule for rule in named if catches_tool(rule.pattern, request, self._means)]
             findings += [_finding(rule, Caught(None, Match.YES)) for rule in whole]
-        elif self._strict:
+        elif rules := self._strict.for_call(request, facts):
             call = Call(request, facts, self._means)
-            for rule in self._strict:
+            for rule in rules:
                 findings += _findings(rule, list(call.caught(rule.pattern, rule.source)))
         outcome = max((finding.outcome for finding in findings), default=Outcome.ALLOW)
         return Verdict(policy=NAME, outcome=outcome, findings=tuple(findings))
@@ -77,7 +79,7 @@ class Permissions:
     # -------------------------------------------------------------------------------------------------------- granting
     def grants(self, request: Request, facts: Facts, verdict: Verdict) -> Sequence[Grant]:
         """Give the answers of the allow rules to a verdict's asks, one grant for each rule that answers some."""
-        rules = [rule for rule in self._allowed if _holds_here(rule, request)]
+        rules = [rule for rule in self._allowed.for_call(request, facts) if _holds_here(rule, request)]
         if not rules:
             return ()
         allowed = {Allowed(rule.pattern, rule.source.folder): rule for rule in reversed(rules)}
