@@ -182,6 +182,7 @@ def _skills(value: Any, *, outermost: bool) -> SkillState:
         reply=_whole(stored["reply"]),
         slash=None if stored["slash"] is None else _slash(stored["slash"]),
         loaded=_map(stored["loaded"], _active, MAX_SKILLS),
+        held=_whole(stored["held"]),
         ceiling=_entries(stored["ceiling"]),
         before=_entries(stored["before"]),
         outer=tuple(_list(stored["outer"], _outer, MAX_OUTER if outermost else 0)),

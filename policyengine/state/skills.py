@@ -54,6 +54,7 @@ class SkillState(Record):
         reply: number of model calls that have begun.
         slash: what it activated; then nothing else counts.
         loaded: canonical path → a skill that was loaded, the oldest first.
+        held: how many there are; where that is not so, some were lost, and nothing is left to the run.
         ceiling: no call beyond these entries may run, whatever the registry says; None for no bound.
         before: the ceiling as it was when this reply began.
         outer: the skills of the runs that a sub-agent's run lies in; all of them bind it too.
@@ -65,6 +66,7 @@ class SkillState(Record):
     reply: int = 0
     slash: Slash | None = None
     loaded: Mapping[str, ActiveSkill] = NOTHING
+    held: int = 0
     ceiling: Entries = None
     before: Entries = None
     outer: tuple[SkillState, ...] = ()
@@ -72,7 +74,7 @@ class SkillState(Record):
     @property
     def is_passive(self) -> bool:
         """Whether no skill has ever been active, here or in a run around this one."""
-        return not (self.loaded or self.outer) and self.slash is None and self.ceiling is None
+        return not (self.loaded or self.held or self.outer) and self.slash is None and self.ceiling is None
 
 
 NO_SKILLS = SkillState()
@@ -98,4 +100,4 @@ def _remembered(skills: SkillState, paths: Iterable[str], *, complete: bool) -> 
     kept = new[: MAX_SKILLS - len(skills.loaded)]
     loaded = {**skills.loaded, **{path: ActiveSkill("", None, skills.reply, complete) for path in kept}}
     ceiling = () if skills.ceiling is None and len(kept) < len(new) else skills.ceiling
-    return replace(skills, loaded=loaded, ceiling=ceiling)
+    return replace(skills, loaded=loaded, held=skills.held + len(kept), ceiling=ceiling)

@@ -105,11 +105,9 @@ class _World:
         self.state = from_json(to_json(self.state))
 
     def _evict(self, names: tuple[str, ...]) -> None:
-        skills = self.state.skills
         gone = set(map(path_of, names))
-        kept = {path: active for path, active in skills.loaded.items() if path not in gone}
-        if kept or skills.ceiling is not None:  # what nothing restricts is the same as nothing
-            self.state = replace(self.state, skills=replace(skills, loaded=kept))
+        kept = {path: active for path, active in self.state.skills.loaded.items() if path not in gone}
+        self.state = replace(self.state, skills=replace(self.state.skills, loaded=kept))
 
     def _promote(self, names: tuple[str, ...]) -> None:
         self.state = promote(self.state, self.left)
@@ -255,7 +253,7 @@ def test_what_two_lists_have_in_common_is_in_both(one: Entries, other: Entries) 
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda state: replace(state, skills=replace(state.skills, ceiling=None)),  # fails open by eviction
+        lambda state: replace(state, skills=replace(state.skills, ceiling=None, held=0)),  # eviction elsewhere
         lambda state: START,  # an empty context
     ],
 )

@@ -136,7 +136,7 @@ def attempted(skills: SkillState, found: Iterable[Skill], counting: Counting) ->
     """
     if skills.ceiling is None:
         skills = _counted(skills, [path for path, active in skills.loaded.items() if not active.digest], counting)
-    ceiling, loaded = skills.ceiling, dict(skills.loaded)
+    ceiling, loaded, held = skills.ceiling, dict(skills.loaded), skills.held
     for skill in found:
         known = loaded.get(skill.path)
         if known is not None and known.digest == skill.digest:
@@ -148,7 +148,8 @@ def attempted(skills: SkillState, found: Iterable[Skill], counting: Counting) ->
             loaded[skill.path] = known._replace(digest=skill.digest, allowed=allowed, complete=False)
         elif len(loaded) < MAX_SKILLS:  # beyond, what it restricts is in the ceiling, and it adds nothing
             loaded[skill.path] = ActiveSkill(skill.digest, allowed, skills.reply, first=first)
-    return replace(skills, loaded=loaded, ceiling=ceiling)
+            held += 1
+    return replace(skills, loaded=loaded, held=held, ceiling=ceiling)
 
 
 def _usable(skill: Skill, allowed: Entries, agent: str, counting: Counting) -> Entries:
@@ -172,7 +173,7 @@ def cleared(skills: SkillState, counting: Counting) -> SkillState:
         return skills
     found = [skill for path in suspects if (skill := counting.registry.find(path)) is not None]
     known = {path: active for path, active in skills.loaded.items() if path not in suspects}
-    return attempted(replace(skills, loaded=known), found, counting)
+    return attempted(replace(skills, loaded=known, held=skills.held - len(suspects)), found, counting)
 
 
 def completed(skills: SkillState, found: Iterable[Skill]) -> SkillState:

@@ -74,8 +74,8 @@ class _Live(NamedTuple):
 
 def resolved(skills: SkillState, counting: Counting, agent: str) -> Resolved:
     """Resolve the skills of one run; its outer runs are for the caller. Passive skills ask no registry."""
-    if skills.slash is None and not skills.loaded:
-        if skills.ceiling is None:
+    if skills.slash is None and (not skills.loaded or len(skills.loaded) != skills.held):
+        if skills.ceiling is None and not skills.held:
             return PASSIVE
         return Resolved(source=Source.SKILL_CONTEXT, problem=NONE_AUTHORISED)
     source = Source.SKILL_CONTEXT if skills.slash is None else Source.SLASH
@@ -115,7 +115,11 @@ def _by_context(live: list[_Live], ceiling: Entries, mode: Mode) -> Resolved:
     """
     based = [one for one in live if one.is_based]
     usable = [one for one in live if one.skill is not None]
-    remaining = any(one.skill is not None for one in based) if based else len(usable) == len(live)
+    sound = all(one.skill is not None for one in live if not one.is_based)
+    if based:
+        remaining = any(one.skill is not None for one in based)
+    else:  # all there is has only begun, and what bounds the run is of these
+        remaining = sound and (ceiling is None or any(one.active.first for one in live))
     if mode is Mode.INTERSECTION and any(one.skill is None and not one.active.digest for one in live):
         remaining = False  # of the others, the ceiling says so
     if not remaining:
@@ -125,7 +129,7 @@ def _by_context(live: list[_Live], ceiling: Entries, mode: Mode) -> Resolved:
     if mode is Mode.INTERSECTION:
         clauses += [allowed for _, allowed in declaring]
     elif clauses or declaring:
-        clauses.append(_union(allowed for one, allowed in declaring if one.is_based or one.active.first))
+        clauses.append(_union(allowed for one, allowed in declaring if one.is_based or (one.active.first and sound)))
     return Resolved(
         source=Source.SKILL_CONTEXT,
         skills=_refs(usable),

@@ -279,7 +279,7 @@ def _before(skills: SkillState) -> SkillState:
         for path, active in skills.loaded.items()
         if active.counts or not active.digest or active.reply < skills.reply
     }
-    return replace(skills, loaded=loaded, ceiling=skills.before)
+    return replace(skills, loaded=loaded, held=skills.held - len(skills.loaded) + len(loaded), ceiling=skills.before)
 
 
 def _refused(problem: Problem) -> Verdict:
