@@ -11,7 +11,7 @@ import sys
 
 from policyengine.adapters.claude_code import Host, is_tool_call, to_answer, to_request
 from policyengine.cli.arguments import parse
-from policyengine.cli.core import Runs, open_engine
+from policyengine.cli.core import open_runs
 from policyengine.cli.wire import dumps, loads
 from policyengine.errors import RequestError, UsageError
 
@@ -32,7 +32,7 @@ def answer(words: list[str]) -> int:
         )  # fmt: skip
         request = to_request(payload, host)
         projects = (request.context.cwd, *request.context.workspace)
-        reply = to_answer(Runs(open_engine(options, projects, os.path.realpath)).decide(request)[0])
+        reply = to_answer(open_runs(options, projects, os.path.realpath).decide(request)[0])
     sys.stdout.write(dumps(reply) + "\n")
     sys.stdout.flush()
     return 0
