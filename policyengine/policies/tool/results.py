@@ -33,6 +33,8 @@ def bounded(value: Frozen, limit: int) -> tuple[Frozen, bool]:
     A text counts by itself, other data by its shortest JSON with every character as it is. Texts are cut as `truncated`
     does, of lists and objects the end is left out.
     """
+    if value is None:
+        return None, False
     if isinstance(value, str):
         return truncated(value, limit)
     budget = _Budget(limit)
