@@ -253,6 +253,14 @@ def permissions_of(ready: Ready, rules: Iterable[Rule], real: Callable[[str], st
         rules: the rules.
         real: follows the links of a path, where the files are those that the calls are about.
     """
+    standing = Standing(
+        never=tuple(ready.standing.get("never", ())), particular=tuple(ready.standing.get("particular", ()))
+    )
+    return Permissions(rules, means_of(ready, real), standing)
+
+
+def means_of(ready: Ready, real: Callable[[str], str] = as_written) -> Means:
+    """Give what patterns are compared by: the descriptions that calls are judged by, and how links are followed."""
 
     def read(request: Request, text: str) -> Facts:
         return ready.analyze(replace(request, resource=_SHELL, arguments={"command": text}), START)
@@ -261,10 +269,7 @@ def permissions_of(ready: Ready, rules: Iterable[Rule], real: Callable[[str], st
         described = ready.tool(tool)
         return tool if described is None else described.name
 
-    standing = Standing(
-        never=tuple(ready.standing.get("never", ())), particular=tuple(ready.standing.get("particular", ()))
-    )
-    return Permissions(rules, Means(read=read, naming=naming, real=real), standing)
+    return Means(read=read, naming=naming, real=real)
 
 
 _SHELL = Resource(ResourceKind.TOOL, "bash")
