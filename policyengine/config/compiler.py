@@ -8,6 +8,7 @@ from typing import Any
 from policyengine.bundle import compile_bundle
 from policyengine.config.detectors import compile_detectors
 from policyengine.config.matchers import ZoneNames
+from policyengine.config.overrides import Overrides, compile_overrides, overridden
 from policyengine.config.profiles import OUTCOMES, ProfileSpec, compile_profiles
 from policyengine.config.rules import CheckedRule, Source, check_rules
 from policyengine.config.sources import SourceFile, digest_of
@@ -40,8 +41,9 @@ def compile_files(files: Sequence[SourceFile]) -> bytes:
         "tool": compile_tools(documents["tools"]),
         "detector": compile_detectors(documents["detectors"]),
     }
+    overrides = compile_overrides(documents["overrides"], rules, profiles)
     for name, profile in profiles.items():
-        groups[f"rules {name}"] = _by_kind(rules, profile)
+        groups[f"rules {name}"] = _by_kind(rules, profile, overrides)
     return compile_bundle(groups, digest_of(files), _speaker(files))
 
 
@@ -66,14 +68,19 @@ def read_documents(files: Iterable[SourceFile]) -> dict[str, list[Document]]:
     """Read the YAML of every file, by what it holds, in order.
 
     Raises:
-        LoadError: a file is no YAML of ours, or one of the project tier holds something else than rules.
+        LoadError: a file is no YAML of ours, one of the project tier holds something else than rules, or one of another
+            tier than the organisation's overrides them.
     """
     documents: dict[str, list[Document]] = {
-        name: [] for name in ("rules", "commands", "detectors", "profiles", "zones", "tools")
+        name: [] for name in ("rules", "commands", "detectors", "profiles", "zones", "tools", "overrides")
     }
     for file in files:
         if file.tier is Tier.PROJECT and file.content != "rules":
             raise LoadError(f"{file.content} of a project", file=file.name, expected="rules that tighten, nothing else")
+        if file.content == "overrides" and file.tier is not Tier.ORGANISATION:
+            raise LoadError(
+                "overrides of rules", file=file.name, expected="them in a bundle that is compiled with `--sign`"
+            )
         documents[file.content].append(read_bytes(file.data, file.name))
     return documents
 
@@ -82,9 +89,12 @@ def _outcomes(profile: ProfileSpec) -> dict[str, int]:
     return {kind: int(OUTCOMES[word]) for kind, word in profile.effects.items()}
 
 
-def _by_kind(rules: Iterable[CheckedRule], profile: ProfileSpec) -> dict[str, list[dict[str, Any]]]:
+def _by_kind(
+    rules: Iterable[CheckedRule], profile: ProfileSpec, overrides: Overrides
+) -> dict[str, list[dict[str, Any]]]:
     compiled: dict[str, list[dict[str, Any]]] = {}
     for rule in rules:
         if rule.is_in(profile.name):
-            compiled.setdefault(rule.kind, []).append(rule.for_profile(profile))
+            made = overridden(rule.for_profile(profile), overrides.get((rule.spec.id, profile.name)))
+            compiled.setdefault(rule.kind, []).append(made)
     return compiled

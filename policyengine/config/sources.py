@@ -23,7 +23,7 @@ FOLDERS = {
     "commands": "commands",
     "profiles": "profiles",
 }
-FILES = {"zones.yaml": "zones", "tools.yaml": "tools"}
+FILES = {"zones.yaml": "zones", "tools.yaml": "tools", "overrides.yaml": "overrides"}
 SUFFIXES = (".yaml", ".yml")
 MAX_DEPTH = 8  # of folders; a link that leads upwards ends here
 OTHERS = frozenset({"rbac"})  # folders with files of another kind
@@ -34,7 +34,7 @@ class SourceFile(NamedTuple):
 
     name: str  # as messages call it
     inner: str  # path below the rules directory
-    content: str  # rules | commands | detectors | profiles | zones | tools
+    content: str  # rules | commands | detectors | profiles | zones | tools | overrides
     tier: Tier
     data: bytes
 
