@@ -25,7 +25,7 @@ from policyengine.audit import AuditKey, AuditLog, Report, Standing, entries, ve
 
 KEYS = (AuditKey("kills", b"\x5a" * 32),)
 ROOT = Path(__file__).parents[1]
-SIZES = ((0.7, 200, 2_000), (0.24, 20_000, 300_000), (0.06, 1_000_000, 4_000_000))  # share, least, most characters
+SIZES = ((0.7, 200, 2_000), (0.26, 20_000, 300_000), (0.04, 1_000_000, 2_000_000))  # share, least, most characters
 START_SECONDS = 60
 
 

@@ -192,6 +192,7 @@ def _context(context: Context) -> dict[str, Frozen]:
         "step_id": _name(context.step_id),
         "thread_id": _name(context.thread_id),
         "call_id": _name(context.call_id),
+        "model": _name(context.model),
         "active_skills": tuple(map(_name, context.active_skills[:MAX_ITEMS])),
     }
 
@@ -252,10 +253,6 @@ def _grant(grant: Grant, detail: Detail) -> dict[str, Frozen]:
 
 
 # ------------------------------------------------------------------------------------------------------- whole requests
-_PLAIN = ("scope_id", "run_id", "parent_run_id", "step_id", "thread_id", "call_id", "now", "cwd", "home", "platform",
-          "sandbox", "depth")  # fmt: skip
-
-
 def values_of(request: Request) -> dict[str, Frozen]:
     """Write a request with everything in it."""
     principal, context = request.principal, request.context
@@ -266,12 +263,9 @@ def values_of(request: Request) -> dict[str, Frozen]:
         "resource": request.resource.id,
         "arguments": request.arguments,
         "context": {
-            **{name: getattr(context, name) for name in _PLAIN},
-            "workspace": context.workspace,
-            "env": context.env,
+            **{name: getattr(context, name) for name in Context._fields},
             "shell": context.shell.value,
             "tags": tuple(sorted(context.tags)),
-            "active_skills": context.active_skills,
         },
     }
 
@@ -288,7 +282,7 @@ def request_of(values: object) -> Request:
             principal=Principal(**known["principal"]),
             action=known["action"],
             resource=Resource(ResourceKind(known["kind"]), known["resource"]),
-            arguments=known["arguments"],
+            arguments=None if known["arguments"] is None else freeze_object(known["arguments"]),
             context=Context(**_context_of(known["context"])),
         )
     except (KeyError, TypeError, ValueError, RequestError) as error:
