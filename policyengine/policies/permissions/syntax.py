@@ -83,7 +83,7 @@ class ToolPattern(Record):
     def is_particular(self) -> bool:
         """Whether it has no star anywhere: it names the very thing."""
         plain = self.command is None or self.command.exact
-        return self.specifier is not None and plain and "*" not in self.text
+        return self.specifier is not None and plain and "*" not in self.specifier and not self.is_glob
 
     @property
     def is_glob(self) -> bool:
