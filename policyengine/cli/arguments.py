@@ -13,7 +13,7 @@ from typing import NoReturn
 from policyengine.errors import UsageError
 
 DEFAULT_PROFILE = "workstation"
-SUITES = ("shell", "parse", "linear", "opa", "rbac", "exposure", "sign", "gate")
+SUITES = ("shell", "parse", "linear", "opa", "rbac", "exposure", "sign", "gate", "audit")
 LONGEST = 1_000_000
 RUNTIMES = ("claude-code",)
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from policyengine.cli import exposure_bench, gate_bench, linear, opa, rbac_bench, sign_bench
+from policyengine.cli import audit_bench, exposure_bench, gate_bench, linear, opa, rbac_bench, sign_bench
 from policyengine.cli.core import open_engine, shell_request
 from policyengine.cli.everyday import EVERYDAY
 from policyengine.cli.quantiles import median_and_p99
@@ -153,6 +153,7 @@ _WHOLE: dict[str, Callable[[argparse.Namespace], int]] = {
     "exposure": exposure_bench.run,
     "sign": sign_bench.run,
     "gate": gate_bench.run,
+    "audit": audit_bench.run,
 }
 _SUITES: dict[str, Callable[[argparse.Namespace], Work]] = {"shell": _shell, "parse": _parse}
 
