@@ -108,7 +108,7 @@ def _signed(
 
 
 def _nothing(catalogue: Catalogue, duties: tuple[Duty, ...], why: Finding) -> SignedExposure:
-    hidden = {name: (why,) for name in catalogue.names if isinstance(name, str)}
+    hidden = {name: (why,) for name in catalogue.names}
     nothing = Exposure(visible=(), deferred=(), hidden=hidden)
     return SignedExposure(exposure=nothing, duties=duties, outcome=_strictest(duties), findings=(why,))
 

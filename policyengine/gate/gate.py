@@ -64,7 +64,8 @@ class Gate:
     def _exposing(
         self, messages: Sequence[Message], tools: Iterable[str] | Catalogue, run: Run
     ) -> Steps[SignedExposure]:
-        catalogue = tools if isinstance(tools, Catalogue) else Catalogue(names=tuple(tools))
+        named = tools if isinstance(tools, Catalogue) else tuple(one for one in tools if isinstance(one, str) and one)
+        catalogue = named if isinstance(named, Catalogue) else Catalogue(names=named)
         return exposing.before_model(self._held, messages, catalogue, run)
 
     def cleaned(self, message: Message, duty: Duty) -> Frozen:
