@@ -1,8 +1,9 @@
 """`policyengine bench --suite audit`: what it costs to keep a record, in each mode of durability.
 
 Each sample is one append of the record of a decision with three findings: against a process crash in CPU time of the
-thread, since nothing is waited for, against a loss of power in wall-clock time, most of which is the disk's. The reference `record` makes such a record of a decision whose digests are known, as
-after its token was signed; `write` writes a line of the same length and does nothing else.
+thread, since nothing is waited for, against a loss of power in wall-clock time, most of which is the disk's. The
+reference `record` makes such a record of a decision whose digests are known, as after its token was signed; `write`
+writes a line of the same length and does nothing else.
 """
 
 from __future__ import annotations
