@@ -7,6 +7,7 @@ the whole file refused: a restriction that is misspelt, repeated or ambiguous mu
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import unicodedata
@@ -193,25 +194,25 @@ def split(text: str, fault: Callable[[str], LoadError]) -> list[str]:
 
 def _split(text: str, fault: Callable[[str], LoadError]) -> tuple[list[str], list[str]]:
     """Give the parts between commas, and those between commas or white space, outside parentheses."""
-    items, words, depth, escaped = [""], [""], 0, False
-    for character in text:
-        opens, closes = character == "(" and not escaped, character == ")" and not escaped
-        escaped = character == "\\" and not escaped
-        depth += opens - closes
+    commas, spaces, depth, escaped = [-1], [-1], 0, False
+    for at, character in enumerate(text):
+        if not escaped and character in "()":
+            depth += 1 if character == "(" else -1
         if depth < 0:
             raise fault("a parenthesis that nothing opens")
+        escaped = character == "\\" and not escaped
         if depth == 0 and character == ",":
-            items.append("")
-            words.append("")
+            commas.append(at)
+            spaces.append(at)
         elif depth == 0 and character.isspace():
-            items[-1] += character
-            words.append("")
-        else:
-            items[-1] += character
-            words[-1] += character
+            spaces.append(at)
     if depth:
         raise fault("a parenthesis that is not closed")
-    return [item.strip() for item in items], [word for word in words if word]
+    return [item.strip() for item in _between(text, commas)], [word for word in _between(text, spaces) if word]
+
+
+def _between(text: str, marks: list[int]) -> list[str]:
+    return [text[start + 1 : end] for start, end in itertools.pairwise([*marks, len(text)])]
 
 
 def _check(entry: str, document: Document, place: tuple[str | int, ...]) -> None:
@@ -221,7 +222,7 @@ def _check(entry: str, document: Document, place: tuple[str | int, ...]) -> None
         pattern = pattern_of(entry)
     except LoadError as error:
         raise document.error(error.message, place, expected=error.expected) from None
-    if not pattern.tool.strip("*?"):
+    if not pattern.tool.strip("*"):
         raise document.error("an entry for every tool", place, expected=f"names, or no `{KEY}` for no restriction")
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from policyengine.config import ready
 from policyengine.config.permissions import means_of
@@ -16,6 +19,7 @@ from policyengine.effects import Facts, FileRead
 from policyengine.errors import LoadError
 from policyengine.model import ANONYMOUS, Context, Outcome, Principal, Request, Resource, ResourceKind
 from policyengine.policies.skill import Mode, SkillPolicy, UserMessage
+from policyengine.policies.skill.entries import clause_of
 from policyengine.records import replace
 from policyengine.state import START, RunState
 
@@ -162,6 +166,33 @@ def test_front_matter_that_could_mean_something_else_is_refused(matter: str, rea
 def test_a_file_without_a_whole_front_matter_is_refused(data: bytes, reason: str) -> None:
     with pytest.raises(LoadError, match=reason):
         _allowed(data)
+
+
+_MESS = st.lists(
+    st.sampled_from(
+        ("---\n", "\n", "allowed-tools:", " ", "- ", "[", "]", "Read", ",", "Bash(git:*)", "(", ")", "\\", "'", '"', "#", "*",
+         "&a", "name: x\n", "description: a: b\n", "metadata:\n", "  ", "\t", "\r\n", "\ufeff", "\u2028", "null", "7", "|\n", "{", "}")
+    ),
+    max_size=24,
+)  # fmt: skip
+
+
+@given(_MESS)
+def test_no_mess_does_more_than_be_refused_or_be_read(pieces: list[str]) -> None:
+    """Whatever a file holds: it is read into entries that can be read again, or refused with a reason."""
+    try:
+        allowed = _allowed(f"---\n{''.join(pieces)}\n---\n".encode())
+    except LoadError as error:
+        assert error.message
+        return
+    assert len(clause_of(allowed or ())) == len(allowed or ())
+
+
+@pytest.mark.parametrize("piece", ["a, ", "(", "()", "a(b) ", "\\", "\\(", " ", ","])
+def test_a_long_text_is_split_in_linear_time(piece: str) -> None:
+    text = piece * (MAX_MATTER // len(piece) - 20)
+    with suppress(LoadError):
+        _allowed(_file(f"allowed-tools: '{text}'"))
 
 
 def test_the_first_closing_fence_ends_the_front_matter() -> None:

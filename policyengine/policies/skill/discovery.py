@@ -50,7 +50,7 @@ def discovered(names: object, schemas: object, permits: Callable[[str], bool]) -
         raise _malformed("its schemas are no text, or too long")
     if not given:
         return Discovery(names=(), schemas=NOTHING_FOUND)
-    left = {name: permits(name) for name in given}
+    left = {name: permits(name) for name in dict.fromkeys(given)}
     shown = [schema for schema in _schemas(schemas) if left.get(_name(schema), False)]
     return Discovery(
         names=tuple(name for name in left if left[name]),

@@ -96,9 +96,8 @@ def _includes(wide: ToolPattern, narrow: ToolPattern) -> bool:
     """Whether the one is about every call that the other is about: the same words, or its tool without a specifier."""
     if wide.text == narrow.text:
         return True
-    if wide.specifier is not None or (narrow.is_glob and "?" in wide.tool):  # `?` is one character, `*` may be many
-        return False
-    return wide.tool == narrow.tool or names_tool(wide, narrow.tool)
+    # A star in the narrow name is a text like another: only a star of the wide one can take it.
+    return wide.specifier is None and (wide.tool == narrow.tool or names_tool(wide, narrow.tool))
 
 
 def joined(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
