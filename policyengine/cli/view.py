@@ -19,6 +19,7 @@ def outcome_rows(decision: Decision, source: Source, paint: Paint) -> Iterator[s
     first, *rest = source.shown(decision.findings, paint)
     yield f"{word}  {first}" if not rest else word
     yield from [] if not rest else [f"  {row}" for row in (first, *rest)]
+    yield from (paint(f"  granted by {visible_text(grant.source)}", Style.FAINT) for grant in decision.grants)
 
 
 def finding_rows(finding: Finding, source: Source, paint: Paint) -> Iterator[str]:
