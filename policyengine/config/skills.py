@@ -31,7 +31,8 @@ from typing import TYPE_CHECKING
 from policyengine.config.skills_matter import MAX_FILE, declared
 from policyengine.config.sources import StrPath
 from policyengine.errors import LoadError
-from policyengine.policies.permissions.coverage import NO_MEANS, Allowed, Coverage, Means
+from policyengine.policies.permissions.coverage import NO_MEANS, Means
+from policyengine.policies.permissions.patterns import all_covered
 from policyengine.policies.skill import FRAMEWORK, LOADERS, Mode, Reading, Skill, SkillPolicy
 from policyengine.policies.skill.skill import FILE
 from policyengine.records import NamedTuple, Record, replace
@@ -336,8 +337,7 @@ def load(settings: StrPath, means: Means = NO_MEANS) -> SkillPolicy:
     said = folders.settings()
 
     def covers(clause: Clause, request: Request, facts: Facts) -> bool:
-        coverage = Coverage([Allowed(pattern) for pattern in clause], request, facts, means)
-        return all(coverage.answering(effect) for effect in facts.effects)
+        return all_covered(clause, request, facts, means)
 
     return SkillPolicy(
         registry=folders,

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from policyengine.effects import Facts
 from policyengine.errors import LoadError
 from policyengine.model import Request
-from policyengine.policies.permissions.syntax import About, ToolPattern, names_tool, pattern_of
+from policyengine.policies.permissions.syntax import About, ToolPattern, is_server, names_tool, pattern_of
 from policyengine.state import Entries
 from policyengine.state.skills import MAX_ENTRIES
 
@@ -82,22 +82,30 @@ def clause_of(entries: Iterable[str]) -> Clause:
     return tuple(pattern for entry in dict.fromkeys(entries) if (pattern := _pattern(entry)) is not None)
 
 
+@lru_cache(maxsize=256)  # of an edited skill it is asked for every call
 def narrowed(one: Entries, other: Entries) -> Entries:
     """Give entries that both lists admit: never more than that, though it may be less where specifiers overlap."""
     if one is None or other is None or one == other:
         return other if one is None else one
     mine, others = clause_of(one), clause_of(other)
-    kept = [entry.text for entry in mine if any(_includes(by, entry) for by in others)]
-    kept += [entry.text for entry in others if any(_includes(by, entry) for by in mine)]
-    return tuple(dict.fromkeys(kept))[:MAX_ENTRIES]
+    kept = dict.fromkeys((*_included(mine, others), *_included(others, mine)))
+    return tuple(kept)[:MAX_ENTRIES]
 
 
-def _includes(wide: ToolPattern, narrow: ToolPattern) -> bool:
-    """Whether the one is about every call that the other is about: the same words, or its tool without a specifier."""
-    if wide.text == narrow.text:
-        return True
-    # A star in the narrow name is a text like another: only a star of the wide one can take it.
-    return wide.specifier is None and (wide.tool == narrow.tool or names_tool(wide, narrow.tool))
+def _included(narrow: Clause, wide: Clause) -> list[str]:
+    """The entries that are about no call that the others are not about: the same words, or their tool bare.
+
+    A star in the name of such an entry is a text like another: only a star of a wide name can take it.
+    """
+    texts = {pattern.text for pattern in wide}
+    bare = [pattern for pattern in wide if pattern.specifier is None]
+    tools = {pattern.tool for pattern in bare}
+    several = [pattern for pattern in bare if pattern.is_glob or is_server(pattern.tool)]
+    return [
+        entry.text
+        for entry in narrow
+        if entry.text in texts or entry.tool in tools or any(names_tool(pattern, entry.tool) for pattern in several)
+    ]
 
 
 def joined(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
