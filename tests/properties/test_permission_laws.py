@@ -91,10 +91,10 @@ def test_a_grant_lowers_only_the_asks_that_it_names(call: Request, lists: Lists,
 @given(CALLS, LISTS, st.lists(RULES, max_size=2), st.sampled_from(["ask", "deny"]), WORLDS)
 def test_more_deny_and_ask_rules_never_loosen(
     call: Request,
-    lists: dict,
-    more: Sequence[str],
+    lists: Lists,
+    more: list[str],
     kind: str,
-    world,
+    world: World,
 ) -> None:
     """A deny or ask rule more gives an answer at least as strict."""
     stricter = {**lists, kind: [*lists[kind], *more]}
