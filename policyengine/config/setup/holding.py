@@ -8,6 +8,7 @@ from typing import Any
 from policyengine.audit import AuditLog, Detail, Durability
 from policyengine.config.setup.reading import Setup
 from policyengine.config.setup.schema import RedisSpec, SqliteSpec, Store
+from policyengine.errors import AuditError
 from policyengine.model import Outcome
 from policyengine.records import Record
 from policyengine.signing import Key, Keyring
@@ -116,5 +117,8 @@ def _log(setup: Setup) -> AuditLog:
 
     spec = setup.spec.audit
     assert spec is not None  # `holding` has looked
-    keys = audit_keys_from_file(setup.path(spec.keys))
-    return AuditLog(setup.path(spec.path), keys, durability=Durability(spec.durability))
+    keys, path = audit_keys_from_file(setup.path(spec.keys)), setup.path(spec.path)
+    try:
+        return AuditLog(path, keys, durability=Durability(spec.durability))
+    except OSError as error:
+        raise AuditError("audit.io", f"`{path}` cannot be a log: {error.strerror}") from error
