@@ -33,8 +33,14 @@ def failed(error: OSError, what: str) -> AuditError:
 
 
 def named(path: str | os.PathLike[str]) -> str:
-    """Give a path as it is opened: a slash at its end would follow a link."""
+    """Give a path as it is opened: a slash at its end would follow a link.
+
+    Raises:
+        AuditError: it cannot name anything.
+    """
     text = os.fspath(path)
+    if "\0" in text or not text:
+        raise AuditError("audit.missing", "an empty path, or one with a NUL, names no log")
     return text.rstrip("/") or text[:1]
 
 

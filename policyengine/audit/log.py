@@ -62,8 +62,15 @@ def folder_place(folder: int, heads: int, name: str) -> Place:
 
 
 def names_in(folder: int) -> list[str]:
-    """Names of the segments in a folder, the manifest left out; the newest come last."""
-    found = map(_SEGMENT_FILE.fullmatch, os.listdir(folder))
+    """Names of the segments in a folder, the manifest left out; the newest come last.
+
+    Raises:
+        AuditError: the folder cannot be read.
+    """
+    try:
+        found = map(_SEGMENT_FILE.fullmatch, os.listdir(folder))
+    except OSError as error:
+        raise failed(error, "cannot look for segments") from error
     return sorted(match[1] for match in found if match is not None and match[1] != MANIFEST)
 
 

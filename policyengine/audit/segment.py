@@ -36,6 +36,7 @@ from policyengine.records import NamedTuple
 
 LATEST = 1e12  # seconds; a clock beyond that is none
 LOCK_SECONDS = 2.0
+CHECK_SECONDS = 1.0  # after which a writer looks whether its file is still the one that it knows
 _FIRST_LOOK = 64 * 1024  # bytes from the end in which the last lines are sought first
 
 
@@ -88,10 +89,12 @@ class Segment:
             Unsound: it is not as its head says.
             AuditError: it has another writer (`audit.busy`), or its files cannot be opened or mended.
         """
-        self._macs, self._durable = macs, durability is Durability.POWER_LOSS
-        self._file = open_file(place.folder, place.file, os.O_RDWR | os.O_APPEND | os.O_CREAT)
-        self._head = -1
+        self._macs, self._place, self._durable = macs, place, durability is Durability.POWER_LOSS
+        self._file = self._head = -1
         try:
+            if has(place.heads, place.head) and not has(place.folder, place.file):
+                raise Unsound("audit.segment-missing", "there is a head, and no segment")
+            self._file = open_file(place.folder, place.file, os.O_RDWR | os.O_APPEND | os.O_CREAT)
             _lock(self._file, wait)
             self._take_over(place, name)
         except OSError as error:
@@ -104,9 +107,12 @@ class Segment:
         self._kid = f',"kid":"{macs.kid}","prev":"'
         self._key = macs.writing(Use.RECORD)
         self._dirty = False
+        self._checked = -CHECK_SECONDS
+        self._length = 0  # bytes of the last line, if it is one of this writer's
 
     def _take_over(self, place: Place, name: str) -> None:
-        size = os.fstat(self._file).st_size
+        opened = os.fstat(self._file)
+        size, self._inode = opened.st_size, opened.st_ino
         if size and not has(place.heads, place.head):
             raise Unsound("audit.head-missing", "the segment has records and no head")
         self._head = open_file(place.heads, place.head, os.O_RDWR | os.O_CREAT)
@@ -150,6 +156,9 @@ class Segment:
             raise AuditError("audit.clock", "the clock gives no time")
         if self._dirty:
             self._clean()
+        if not self._checked <= now < self._checked + CHECK_SECONDS:
+            self._check_untouched()
+            self._checked = now
         at = now if now > self.at else self.at
         seq = self.count + 1
         said = f'{self._start}{seq},"at":{at!r}{self._kid}{self.last}","record":{body}'.encode("ascii")
@@ -159,9 +168,20 @@ class Segment:
         self._write(line)
         self.count, self.last, self.at = seq, digest(line), at
         self.size += len(line)
+        self._length = len(line)
         self._dirty = False
         self._write_head()
         return Receipt(self.name, seq, self.last)
+
+    def _check_untouched(self) -> None:
+        """Refuse to go on in a file that somebody removed, replaced or changed: what goes there is not kept."""
+        place = self._place
+        try:
+            found = os.stat(place.file, dir_fd=place.folder, follow_symlinks=False)
+        except OSError as error:
+            raise failed(error, "the segment is not there any more") from error
+        if found.st_ino != self._inode or found.st_size != self.size:
+            raise AuditError("audit.altered", "somebody else changed the segment since the last record")
 
     def _write(self, line: bytes) -> None:
         self._dirty = True  # whatever interrupts from here on, the next append cuts off what is not acknowledged
@@ -188,8 +208,14 @@ class Segment:
             raise AuditError("audit.full", "the head of a segment could not be written whole")
 
     def _clean(self) -> None:
-        """Cut off a line that is not acknowledged."""
+        """Cut off a line that is not acknowledged, and nothing else.
+
+        Raises:
+            AuditError: that cannot be done, or the line in front of it is not the last that was acknowledged.
+        """
         try:
+            if self._length and digest(os.pread(self._file, self._length, self.size - self._length)) != self.last:
+                raise AuditError("audit.altered", "somebody else changed the segment since the last record")
             os.ftruncate(self._file, self.size)
         except OSError as error:
             raise failed(error, "a half-written record could not be cut off") from error

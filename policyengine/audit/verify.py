@@ -63,6 +63,9 @@ def verify(path: str | os.PathLike[str], keys: Iterable[AuditKey], anchors: Iter
     except AuditError as error:
         reader.problems.append(Problem(error.code, "", None, error.message))
         extents = []
+    except OSError as error:
+        reader.problems.append(Problem("audit.io", "", None, f"cannot be read: {error.strerror}"))
+        extents = []
     finally:
         reader.close()
     return Report(path=os.fspath(path), segments=tuple(extents), problems=tuple(reader.problems))

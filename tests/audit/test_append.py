@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import MappingProxyType
@@ -16,6 +18,7 @@ from policyengine.audit import AuditKey, AuditLog, Durability, Standing, entries
 from policyengine.audit import log as log_module
 from policyengine.audit.keys import Macs
 from policyengine.audit.lines import MAX_LINE
+from policyengine.audit.segment import CHECK_SECONDS
 from policyengine.errors import AuditError
 from policyengine.model import Frozen
 from tests.audit.logs import KEYS, change, found, head_of, numbers, segments_of, written
@@ -130,6 +133,8 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     file.symlink_to(tmp_path / "target")
     assert _code(file) == "audit.symlink"
     file.unlink()
+    _opened(file).close()
+    (tmp_path / "audit.jsonl.head").unlink()
     (tmp_path / "audit.jsonl.head").symlink_to(tmp_path / "target")
     assert _code(file) == "audit.symlink"
     assert (tmp_path / "target").read_bytes() == b""
@@ -388,6 +393,65 @@ def test_an_interrupted_append_leaves_no_half_record(tmp_path: Path, monkeypatch
     log.close()
     assert found(tmp_path / "log") == (Standing.SOUND, [])
     assert numbers(tmp_path / "log") == [1]
+
+
+@pytest.mark.parametrize(
+    "change_it",
+    [
+        lambda file: file.unlink(),
+        lambda file: file.rename(file.with_suffix(".1")),
+        lambda file: shutil.move(shutil.copy(file, file.with_suffix(".1")), file),
+        lambda file: os.truncate(file, file.stat().st_size - 1),
+        lambda file: os.truncate(file, 0),
+        lambda file: file.write_bytes(file.read_bytes() + b"x\n"),
+    ],
+)
+@pytest.mark.parametrize("name", ["log", "audit.jsonl"])
+def test_a_file_that_is_changed_under_its_writer_keeps_nothing_more(
+    tmp_path: Path, name: str, change_it: Callable[[Path], object]
+) -> None:
+    now = [1000.0]
+    log = AuditLog(tmp_path / name, KEYS, clock=lambda: now[0])
+    log.append({"type": "test", "number": 0})
+    now[0] += CHECK_SECONDS
+    change_it(tmp_path / name if name.endswith("jsonl") else segments_of(tmp_path / name)[0])
+    for _ in range(2):
+        with pytest.raises(AuditError) as caught:
+            log.append({"type": "test", "number": 1})
+        assert caught.value.code in {"audit.missing", "audit.altered"}
+    log.close()
+
+
+def test_a_failed_append_cuts_no_record_off_where_somebody_else_wrote(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "audit.jsonl"
+    log = AuditLog(file, KEYS, clock=lambda: 1000.0)
+    log.append({"type": "test", "number": 0})
+    with file.open("ab") as other:
+        other.write(b"somebody else's\n")
+    log.append({"type": "test", "number": 1})
+    kept = file.read_bytes()
+
+    def failing(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", failing)
+        with pytest.raises(AuditError):
+            log.append({"type": "test", "number": 2})
+    assert file.read_bytes() == kept
+    log.close()
+
+
+def test_a_segment_that_is_gone_is_not_begun_again(tmp_path: Path) -> None:
+    file = tmp_path / "audit.jsonl"
+    log = _opened(file)
+    log.append({"type": "test"})
+    log.close()
+    file.unlink()
+    assert _code(file) == "audit.segment-missing"
+    assert not file.exists()
 
 
 def test_a_closed_log_keeps_nothing(tmp_path: Path) -> None:
