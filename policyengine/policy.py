@@ -28,6 +28,7 @@ from policyengine.records import replace
 from policyengine.state import RunState
 
 COMBINED = "combined"  # name of the verdict that stands for all
+DISCOVERY = "tool_search"  # the one tool that a build with deferred tools generates, to find them by
 
 
 class Policy(Protocol):
@@ -112,7 +113,11 @@ def _finding(code: str, message: str) -> Finding:
 
 def enforced(findings: Iterable[Finding]) -> Outcome:
     """Give the strictest outcome among findings that are enforced."""
-    return max((finding.outcome for finding in findings if not finding.shadow), default=Outcome.ALLOW)
+    strictest = Outcome.ALLOW
+    for finding in findings:
+        if finding.outcome > strictest and not finding.shadow:
+            strictest = finding.outcome
+    return strictest
 
 
 def explained(verdict: Verdict) -> tuple[Finding, ...]:

@@ -12,19 +12,13 @@ from typing import Any
 
 from policyengine.engine.closed import checked
 from policyengine.engine.engine import NO_FACTS, Engine
-from policyengine.model import Exposure, Finding, Frozen, Outcome, Request, Resource, Severity, Verdict
-from policyengine.policy import Policy, combine, enforced, explained, rank
+from policyengine.errors import UsageError
+from policyengine.model import Exposure, Finding, Frozen, Outcome, Request, Resource, Verdict
+from policyengine.policy import DISCOVERY, Policy, combine, enforced, explained, rank
 from policyengine.records import NamedTuple, Record, replace
 from policyengine.state import START, RunState
 
-DISCOVERY = "tool_search"  # the one tool that a build with deferred tools generates
-_NO_NAME = Finding(
-    rule="exposure.no-name",
-    code="exposure.no-name",
-    message="What is in the catalogue here is not the name of a tool.",
-    outcome=Outcome.DENY,
-    severity=Severity.HIGH,
-)
+__all__ = ["DISCOVERY", "Catalogue", "ToolsFiltered", "discovering", "exposed", "filtered"]
 
 
 class Catalogue(Record):
@@ -35,11 +29,18 @@ class Catalogue(Record):
         deferred: those that a model only finds by `DISCOVERY` until they are promoted.
         generated: whether the build itself made the catalogue's `DISCOVERY`, over `deferred`. Only that one is excused
             from the policies about roles (`discovering`), and only while something deferred is left to be found.
+
+    Raises:
+        UsageError: something among the names is no name.
     """
 
     names: tuple[str, ...]
     deferred: frozenset[str] = frozenset()
     generated: bool = False
+
+    def __post_init__(self) -> None:
+        if not all(isinstance(name, str) for name in self.names):
+            raise UsageError("a catalogue is a list of names")
 
 
 def exposed(
@@ -60,21 +61,24 @@ def exposed(
         state: the run so far; what it has promoted is no longer deferred.
         hidden_from: the least bound that hides; with ASK, tools are hidden of which every call would at least ask.
     """
-    names = tuple(dict.fromkeys(name for name in catalogue.names if type(name) is str and name))
-    verdicts = dict(zip(names, _bounds(engine, request, names, state), strict=True))
+    names = tuple(dict.fromkeys(catalogue.names))
+    bounds = _bounds(engine, request, names, state)
     waiting = catalogue.deferred - state.promotions
-    if catalogue.generated and DISCOVERY in verdicts:
-        found = [name for name in names if name in waiting and verdicts[name].outcome < hidden_from]
-        (verdicts[DISCOVERY],) = _bounds(discovering(engine, found), request, (DISCOVERY,), state)
-    hidden = {name: verdict.findings for name, verdict in verdicts.items() if verdict.outcome >= hidden_from}
-    seen = [name for name in names if name not in hidden] if hidden else names
-    if len(names) < len(catalogue.names):
-        hidden |= {repr(name)[:80]: (_NO_NAME,) for name in catalogue.names if type(name) is not str or not name}
-    return Exposure(
-        visible=tuple(name for name in seen if name not in waiting) if waiting else tuple(seen),
-        deferred=tuple(name for name in seen if name in waiting) if waiting else (),
-        hidden=hidden,
-    )
+    if catalogue.generated and DISCOVERY in names:
+        waiting -= {DISCOVERY}
+        found = [
+            name for name, bound in zip(names, bounds, strict=True) if name in waiting and bound.outcome < hidden_from
+        ]
+        bounds[names.index(DISCOVERY)] = _bounds(discovering(engine, found), request, (DISCOVERY,), state)[0]
+    visible: list[str] = []
+    still_deferred: list[str] = []
+    hidden: dict[str, tuple[Finding, ...]] = {}
+    for name, bound in zip(names, bounds, strict=True):
+        if bound.outcome >= hidden_from:
+            hidden[name] = bound.findings
+        else:
+            (still_deferred if name in waiting else visible).append(name)
+    return Exposure(visible=tuple(visible), deferred=tuple(still_deferred), hidden=hidden)
 
 
 def discovering(engine: Engine, deferred: Collection[str]) -> Engine:
@@ -103,7 +107,10 @@ class _Told(NamedTuple):
     """What one policy says: the outcome that is enforced, and its findings with their ranks."""
 
     outcome: Outcome
-    ranked: tuple[tuple[Any, Finding], ...]  # Any: whatever can be compared
+    ranked: Sequence[tuple[Any, Finding]]  # Any: whatever can be compared
+
+
+_NOTHING = _Told(Outcome.ALLOW, ())
 
 
 def _bounds(engine: Engine, request: Request, names: Sequence[str], state: RunState) -> list[_Bound]:
@@ -130,15 +137,19 @@ def _told(told: dict[tuple[int, int], _Told], engine: Engine, number: int, verdi
     one = told.get((number, id(verdict)))
     if one is None:
         findings = explained(checked(engine.policies[number], verdict))
-        ranked = tuple((rank(finding), finding) for finding in findings)
-        one = told[number, id(verdict)] = _Told(enforced(findings), ranked)
+        ranked = sorted(((rank(finding), finding) for finding in findings), key=itemgetter(0))
+        one = told[number, id(verdict)] = _Told(enforced(findings), ranked) if ranked else _NOTHING
     return one
 
 
 def _joined(several: Sequence[_Told]) -> _Bound:
     """As `policy.combine` joins verdicts."""
-    ranked = sorted([pair for one in several for pair in one.ranked], key=itemgetter(0))
-    return _Bound(max([one.outcome for one in several]), tuple([finding for _, finding in ranked]))
+    telling = [one for one in several if one.ranked]
+    if len(telling) < 2:
+        (one,) = telling or (_NOTHING,)
+        return _Bound(one.outcome, tuple([finding for _, finding in one.ranked]))
+    ranked = sorted([pair for one in telling for pair in one.ranked], key=itemgetter(0))
+    return _Bound(max([one.outcome for one in telling]), tuple([finding for _, finding in ranked]))
 
 
 def _column(

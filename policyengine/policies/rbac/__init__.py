@@ -9,7 +9,6 @@ from policyengine.policies.rbac.catalogue import Catalogues, filtered
 from policyengine.policies.rbac.hierarchy import DEPTH, Hierarchy, Links
 from policyengine.policies.rbac.index import Choosing, Index
 from policyengine.policies.rbac.rbac import (
-    DISCOVERY,
     INVOKE,
     PERMISSIONS,
     Answers,
@@ -19,6 +18,7 @@ from policyengine.policies.rbac.rbac import (
     route_permissions,
 )
 from policyengine.policies.rbac.shape import Combining, Match, Shape, Term
+from policyengine.policy import DISCOVERY
 
 __all__ = [
     "DEPTH", "DISCOVERY", "INVOKE", "PERMISSIONS", "SOURCES", "Answers", "Builder", "Catalogues", "Choosing",

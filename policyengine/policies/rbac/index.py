@@ -10,7 +10,7 @@ A line's number stands for its answer: positive where it allows, negative where 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -81,13 +81,12 @@ class Index:
         if self._subject != SUBJECT:
             return one_by_one(self.decide, subjects, asked)
         tables = {id(table): table for name in subjects for table in self._tables(name, asked[0])} if asked else {}
-        answers = [0] * len(asked)
+        answers: list[int] = []
         for table in tables.values():
             for column in _columns(table, asked):
-                answers = [
-                    new if new and (not old or new < 0 < old) else old for old, new in zip(answers, column, strict=True)
-                ]
-        return answers
+                if any(column):
+                    answers = list(map(_stricter, answers, column)) if answers else column
+        return answers or [0] * len(asked)
 
     def _tables(self, name: str, parts: Parts) -> Tables:
         """The tables of a subject, in the domain of a request."""
@@ -101,13 +100,18 @@ class Index:
         return tables
 
 
-def _columns(table: Table, asked: Sequence[Parts]) -> Iterator[Iterable[int]]:
+def _columns(table: Table, asked: Sequence[Parts]) -> Iterator[list[int]]:
     """The lines of one table that answer requests, by each way in which it is asked."""
     key_of, cuts, lines = table
     find = lines.get
-    yield [find(key_of(parts), 0) for parts in asked] if lines else map(key_of, asked)
+    yield [find(key_of(parts), 0) for parts in asked] if lines else list(map(key_of, asked))
     for at, length, rest_of in cuts:
         yield [find((parts[at][:length], length, rest_of(parts)), 0) for parts in asked]
+
+
+def _stricter(old: int, new: int) -> int:
+    """Of two lines the first that denies, else the first that answers."""
+    return new if new and (not old or new < 0 < old) else old
 
 
 class Choosing:

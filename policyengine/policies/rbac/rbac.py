@@ -26,12 +26,12 @@ from policyengine.model import (
     Verdict,
 )
 from policyengine.policies.rbac.asking import object_of
+from policyengine.policy import DISCOVERY
 from policyengine.records import Record
 from policyengine.state import RunState
 
 NAME = "rbac"
 INVOKE = "invoke"  # the action that tools are asked about
-DISCOVERY = "tool_search"  # the one tool that a build with deferred tools generates
 ALLOWED = Verdict(policy=NAME, outcome=Outcome.ALLOW)
 
 

@@ -92,6 +92,11 @@ class Names:
             found.update(filter(matches, names))
         return found
 
+    def missing(self, names: Collection[str]) -> set[str]:
+        """Give those of some names that are not listed."""
+        found = self.among(names)
+        return set(names) - found if len(found) < len(names) else set()
+
 
 class _Ready(NamedTuple):
     """A layer with its lists made ready, and its two answers."""
@@ -116,7 +121,7 @@ class Selection:
         self.name = NAME
         self.layers = tuple(layers)
         self._ready = tuple(map(_ready, self.layers))
-        self._verdicts: dict[tuple[int, ...], Verdict] = {}
+        self._verdicts: dict[int, Verdict] = {}
 
     @property
     def digest(self) -> str:
@@ -141,23 +146,33 @@ class Selection:
         """Judge a catalogue: for each name what `evaluate` says."""
         if request.resource.kind is not ResourceKind.TOOL:
             return [_ALLOWED] * len(names)
-        holding = [one for one in self._ready if one.when.holds(request.context)]
-        objections: dict[str, tuple[Finding, ...]] = {}
-        for one in holding:
-            denied = one.deny.among(names)
-            left_out = () if one.allow is None else set(names) - one.allow.among(names) - denied
-            for listed, finding in ((denied, one.denied), (left_out, one.left_out)):
-                for name in listed:
-                    objections[name] = (*objections.get(name, ()), finding)
-        return [self._verdict(objections[name]) if name in objections else _ALLOWED for name in names]
+        objections: dict[str, int] = {}
+        for number, one in enumerate(self._ready):
+            if one.when.holds(request.context):
+                denied = one.deny.among(names)
+                left_out = () if one.allow is None else one.allow.missing(names) - denied
+                for which, listed in enumerate((denied, left_out)):
+                    for name in listed:
+                        objections[name] = objections.get(name, 0) | 1 << 2 * number + which
+        if not objections:
+            return [_ALLOWED] * len(names)
+        kept = self._verdicts
+        return [
+            kept.get(against) or self._made(against) if (against := objections.get(name)) else _ALLOWED
+            for name in names
+        ]
 
-    def _verdict(self, found: tuple[Finding, ...]) -> Verdict:
-        key = tuple(map(id, found))  # the findings live as long as this selection
-        verdict = self._verdicts.get(key)
-        if verdict is None:
-            verdict = Verdict(policy=NAME, outcome=Outcome.DENY, findings=found)
-            if len(self._verdicts) < MAX_KEPT:
-                self._verdicts[key] = verdict
+    def _made(self, against: int) -> Verdict:
+        """The verdict for objections: two bits for each layer, that it denies and that it leaves out."""
+        found = tuple(
+            finding
+            for number, one in enumerate(self._ready)
+            for which, finding in enumerate((one.denied, one.left_out))
+            if against >> 2 * number + which & 1
+        )
+        verdict = Verdict(policy=NAME, outcome=Outcome.DENY, findings=found)
+        if len(self._verdicts) < MAX_KEPT:
+            self._verdicts[against] = verdict
         return verdict
 
 

@@ -114,7 +114,8 @@ class ToolPolicy:
         if request.resource.kind is not ResourceKind.TOOL:
             return [_ALLOWED] * len(names)
         is_sandboxed = self._is_sandboxed(request.context)
-        return [self._ready(name, is_sandboxed).bound for name in names]
+        listed = self._listed[is_sandboxed]
+        return [(listed.get(name) or self._ready(name, is_sandboxed)).bound for name in names]
 
     def _ready(self, name: str, is_sandboxed: bool) -> _Ready:
         listed = self._listed[is_sandboxed].get(name)
