@@ -9,7 +9,7 @@ Settings (YAML; a relative path begins at the file's folder):
         tier: user                  # shipped, organisation, user; `project`: its skills can only restrict
     mode: union                     # or intersection
     framework: [tool_search, describe_skill]
-    loaders: {Skill: skill}         # tools that load a skill by name, and the argument with the name
+    loaders: [Skill, load_skill]    # tools that load a skill by its name
     disabled: [public/old]
     agents:                         # an agent that is not named may use every skill
       reviewer: [public/review]     # by folder or by path; by name alone only where one skill has it
@@ -25,7 +25,7 @@ import os
 import posixpath
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from policyengine.config.skills_matter import MAX_FILE, declared
@@ -49,12 +49,21 @@ SETTLED = 2_000_000_000  # nanoseconds after which a file's times tell whether i
 
 
 class Root(NamedTuple):
-    """A folder of skills: its real path, what its skills' names begin with, where the agent sees it, who vouches."""
+    """A folder of skills.
+
+    Attributes:
+        path: its real path.
+        name: what its skills' names begin with.
+        mount: where the agent sees it; empty where that is its own path.
+        tier: who vouches for it.
+        given: its path before links were followed.
+    """
 
     path: str
     name: str
     mount: str
     tier: str
+    given: str
 
 
 class Settings(Record):
@@ -63,7 +72,7 @@ class Settings(Record):
     roots: tuple[Root, ...]
     mode: Mode = Mode.UNION
     framework: frozenset[str] = FRAMEWORK
-    loaders: Mapping[str, str] = LOADERS
+    loaders: frozenset[str] = LOADERS
     disabled: frozenset[str] = frozenset()
     agents: Mapping[str, frozenset[str]] = {}
 
@@ -92,13 +101,14 @@ class SkillFolders:
     It raises LoadError where the settings or a root cannot be read: then nothing is known of any skill.
     """
 
-    __slots__ = ("_file", "_kept", "_settings", "_settings_identity")
+    __slots__ = ("_file", "_kept", "_places", "_settings", "_settings_identity")
 
     def __init__(self, settings: StrPath) -> None:
         self._file = os.fspath(settings)
         self._kept: dict[str, _Kept] = {}
         self._settings: Settings | None = None
         self._settings_identity: tuple[int, ...] = ()
+        self._places: list[tuple[int, ...] | None] = []  # of the roots: a link may come to lead elsewhere
 
     def settings(self) -> Settings:
         """Give the settings as they are now.
@@ -109,13 +119,15 @@ class SkillFolders:
         identity = _identity_of(self._file, os.stat)
         if identity is None:
             raise LoadError("cannot be read", file=self._file)
-        if self._settings is None or identity != self._settings_identity:
-            settled = _is_settled(identity)
-            settings = read_settings(self._file)
-            if settings != self._settings:
-                self._kept.clear()
-            self._settings, self._settings_identity = settings, identity if settled else ()
-        return self._settings
+        known = self._settings
+        if known is not None and identity == self._settings_identity and self._places == _places(known.roots):
+            return known
+        settled, settings = _is_settled(identity), read_settings(self._file)
+        if settings != known:
+            self._kept.clear()
+        self._places = _places(settings.roots)
+        self._settings, self._settings_identity = settings, identity if settled else ()
+        return settings
 
     def find(self, path: str) -> Skill | None:
         """Give the skill at a path, links followed; None where no root has one there."""
@@ -247,6 +259,12 @@ def _identity_of(path: str, look: Callable[[str], os.stat_result] = os.lstat) ->
     except (OSError, ValueError):
         return None
     return (status.st_dev, status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def _places(roots: Iterable[Root]) -> list[tuple[int, ...] | None]:
+    """Which folders the roots are."""
+    found = [_identity_of(root.given, os.stat) for root in roots]
+    return [None if identity is None else identity[:2] for identity in found]
 
 
 def _is_settled(identity: tuple[int, ...]) -> bool:

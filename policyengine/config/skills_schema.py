@@ -30,7 +30,7 @@ class SettingsSpec(Schema):
     roots: list[RootSpec]
     mode: Literal["union", "intersection"] = "union"
     framework: list[str] = Field(default_factory=lambda: sorted(FRAMEWORK))
-    loaders: dict[str, str] = Field(default_factory=lambda: dict(LOADERS))
+    loaders: list[str] = Field(default_factory=lambda: sorted(LOADERS))
     disabled: list[str] = Field(default_factory=list)
     agents: dict[str, list[str]] = Field(default_factory=dict)
 
@@ -58,14 +58,15 @@ def checked(file: str) -> Settings:
         roots=roots,
         mode=Mode(spec.mode),
         framework=frozenset(spec.framework),
-        loaders=spec.loaders,
+        loaders=frozenset(spec.loaders),
         disabled=frozenset(spec.disabled),
         agents={agent: frozenset(skills) for agent, skills in spec.agents.items()},
     )
 
 
 def _root(spec: RootSpec, at: int, folder: str, document: Document) -> Root:
-    path = os.path.realpath(os.path.join(folder, spec.path))
+    given = os.path.join(folder, spec.path)
+    path = os.path.realpath(given)
     mount = spec.mount.rstrip("/")
     if spec.mount and (not mount.startswith("/") or ".." in mount.split("/")):
         raise _wrong(document, at, "mount", "an absolute path")
@@ -74,7 +75,7 @@ def _root(spec: RootSpec, at: int, folder: str, document: Document) -> Root:
         raise _wrong(document, at, "name", "a name without `/`")
     if path == os.path.sep:
         raise _wrong(document, at, "path", "a folder below the root of the file system")
-    return Root(path, name, mount, spec.tier)
+    return Root(path, name, mount, spec.tier, given)
 
 
 def _wrong(document: Document, at: int, key: str, expected: str) -> LoadError:

@@ -347,6 +347,20 @@ def test_settings_are_read_anew_when_they_change(disk: _Disk, monkeypatch: pytes
         folders.find(path)
 
 
+def test_a_root_that_comes_to_lead_elsewhere_is_another_one(disk: _Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+    old, new = disk.add("old/pdf"), disk.add("new/pdf", "Bash")
+    (disk.top / "now").symlink_to(disk.top / "old")
+    disk.settings("roots: [{path: now, mount: /mnt/skills}]\n")
+    later = time.time_ns() + 2 * SETTLED
+    monkeypatch.setattr("policyengine.config.skills.time.time_ns", lambda: later)
+    folders = disk.folders
+    assert getattr(folders.find("/mnt/skills/pdf/SKILL.md"), "path", None) == old
+    (disk.top / "now").unlink()
+    (disk.top / "now").symlink_to(disk.top / "new")
+    assert getattr(folders.find("/mnt/skills/pdf/SKILL.md"), "path", None) == new
+    assert folders.find(old) is None
+
+
 @pytest.mark.parametrize("entry", ["pdf", "public/pdf", "{top}/public/pdf", "{top}/public/pdf/SKILL.md"])
 def test_a_skill_can_be_disabled_by_any_of_its_names(disk: _Disk, entry: str) -> None:
     paths = [disk.add(folder) for folder in ("public/pdf", "public/docx")]

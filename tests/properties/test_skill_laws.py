@@ -158,7 +158,7 @@ class _World:
 _worlds = st.lists(_skill, min_size=1, max_size=5, unique_by=lambda one: one.name)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(skills=_worlds, events=_events(*_SAME_REGISTRY, *_USER), mode=st.sampled_from(Mode))
 def test_what_may_execute_grows_only_by_the_user_and_by_loads_that_ended(
     skills: list[Skill], events: list[Event], mode: Mode
@@ -178,7 +178,7 @@ def test_what_may_execute_grows_only_by_the_user_and_by_loads_that_ended(
             assert added <= (may_add if kind == "begin" else world.may_add(silent=not declared))
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(skills=_worlds, events=_events(*_SAME_REGISTRY, *_USER, *_REGISTRY), mode=st.sampled_from(Mode))
 def test_no_change_of_the_registry_leaves_more_than_was_loaded(
     skills: list[Skill], events: list[Event], mode: Mode

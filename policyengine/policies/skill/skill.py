@@ -11,7 +11,7 @@ Codes: `skill.not-allowed`, `skill.not-covered`, `skill.registry-failed`, `skill
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from policyengine.effects import Cause, Contains, Effect, Facts, FileRead, Opaque, UseTool, Where
 from policyengine.errors import UsageError
@@ -43,7 +43,8 @@ DELEGATING = frozenset({
     "delegate_task", "new_task",
 })  # fmt: skip
 DISCOVERING = "discover"  # the category of tools that find or describe tools and skills
-LOADERS: Mapping[str, str] = {"Skill": "skill"}  # tools that load a skill by its name, and the argument that names it
+# Tools that load a skill whose name is one of their arguments.
+LOADERS = frozenset({"Skill", "skill", "load_skill", "use_skill", "activate_skill", "SlashCommand", "slash_command"})
 FILE = "SKILL.md"
 ALLOWED = Verdict(policy=NAME, outcome=Outcome.ALLOW)
 NO_FACTS = Facts()
@@ -99,7 +100,7 @@ class SkillPolicy(Record):
         mode: what several skills leave together.
         reading: how entries of `allowed-tools` are read.
         framework: tools that are left whatever happens, as far as a call of one only reveals.
-        loaders: tools that load a skill by its name → the argument with the name.
+        loaders: tools that load a skill by its name.
 
     Raises:
         UsageError: a tool that hands work on is to be exempt.
@@ -109,7 +110,7 @@ class SkillPolicy(Record):
     mode: Mode = Mode.UNION
     reading: Reading = Reading()
     framework: frozenset[str] = FRAMEWORK
-    loaders: Mapping[str, str] = LOADERS
+    loaders: frozenset[str] = LOADERS
 
     def __post_init__(self) -> None:
         wrong = sorted(self.framework & DELEGATING)
@@ -189,7 +190,7 @@ class SkillPolicy(Record):
     def hear(self, state: RunState, message: UserMessage | None, context: Context, principal: Principal) -> Heard:
         """Take note of the newest genuine message of the user, before each model call; None where there is none."""
         skills = replace(state.skills, agent=principal.agent)
-        if message is None:
+        if message is None or message.genuine is not True:
             return Heard(skills=skills)
         return heard(skills, message, context.run_id, self.registry)
 
@@ -216,15 +217,19 @@ class SkillPolicy(Record):
             found = {path: skill for path in paths if (skill := self.registry.find(path)) is not None}
         except Exception:  # whatever a registry raises: nothing is known, but a file of that name may be one
             return Loading(suspected=tuple(path for path in paths if path.endswith(f"/{FILE}")))
-        if named is not None:
-            return Loading((named,), alone=all(map(_reveals, facts.effects)))
+        if named:
+            return Loading(tuple(named), alone=all(map(_reveals, facts.effects)))
         alone = bool(found) and all(type(effect) is FileRead and effect.path in found for effect in facts.effects)
         return Loading(tuple({skill.path: skill for skill in found.values()}.values()), alone)
 
-    def _by_loader(self, request: Request) -> Skill | None:
-        argument = self.loaders.get(request.resource.id)
-        name = None if argument is None else (request.arguments or {}).get(argument)
-        return self.registry.named(name.strip()) if isinstance(name, str) else None
+    def _by_loader(self, request: Request) -> list[Skill]:
+        """The skills that the arguments of a loader name: `pdf`, `plugin:pdf`, `/pdf and a task`."""
+        if request.resource.id not in self.loaders:
+            return []
+        texts = [value for value in (request.arguments or {}).values() if isinstance(value, str)]
+        words = [text.split(maxsplit=1)[0].removeprefix("/") for text in texts if text.strip()]
+        names = dict.fromkeys(name for word in words for name in (word, word.rpartition(":")[2]))
+        return [skill for name in names if (skill := self.registry.named(name)) is not None]
 
     def attempt(self, state: RunState, calls: Iterable[tuple[Request, Facts]]) -> RunState:
         """Note the loads that are about to begin, for all calls of a reply before any of them is decided."""

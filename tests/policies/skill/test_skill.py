@@ -180,16 +180,31 @@ def test_a_shell_that_prints_the_file_restricts_and_adds_nothing() -> None:
     assert left(policy, state, TOOLS) == {"Bash"} | SAFE
 
 
-def test_tools_that_load_by_name_load() -> None:
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("Skill", {"skill": " reader "}),
+        ("Skill", {"command": "reader", "args": "x"}),
+        ("load_skill", {"name": "plugin:reader"}),
+        ("SlashCommand", {"command": "/reader and a task"}),
+    ],
+)
+def test_tools_that_load_by_name_load(tool: str, arguments: dict[str, str]) -> None:
     policy = _policy(READER)
-    request = call("Skill", skill=" reader ")
-    facts = Facts((UseTool("Skill", "discover"),))
+    request, facts = replace(call(tool), arguments=arguments), Facts((UseTool(tool, "discover"),))
     state = policy.attempt(begin(policy, START), [(request, facts)])
     assert code(policy, state, "Bash") == "skill.not-allowed"
     assert policy.evaluate(request, facts, state).outcome is Outcome.ALLOW
     state = begin(policy, policy.complete(state, request, facts))
     assert left(policy, state, TOOLS) == {"Read", "Grep"} | SAFE
-    assert policy.attempt(START, [(call("Skill", skill="nothing"), facts), (call("Skill", skill=7), facts)]) is START
+
+
+@pytest.mark.parametrize(
+    ("tool", "argument"), [("Skill", "nothing"), ("Skill", 7), ("Skill", " "), ("describe_skill", "reader")]
+)
+def test_what_names_no_skill_or_only_describes_it_is_no_load(tool: str, argument: object) -> None:
+    policy = _policy(READER)
+    assert policy.attempt(START, [(call(tool, skill=argument), Facts())]) is START
 
 
 @pytest.mark.parametrize(
@@ -426,6 +441,13 @@ def test_a_slash_command_is_authoritative() -> None:
     state = load(policy, state, "shell")
     assert left(policy, state, TOOLS) == {"Read", "Grep"} | SAFE
     assert left(policy, hear(policy, state, "/legacy x", id="m2", run="r2"), TOOLS) == set(TOOLS)
+
+
+def test_a_message_that_nobody_sent_activates_nothing() -> None:
+    policy = _policy(READER)
+    heard = policy.hear(START, UserMessage(id="m", text="/reader", genuine=False), NO_CONTEXT, ANONYMOUS)
+    assert heard.skills.is_passive
+    assert policy.hear(START, None, NO_CONTEXT, ANONYMOUS).skills.is_passive
 
 
 def test_a_slash_command_holds_for_its_run() -> None:
