@@ -136,7 +136,7 @@ def run(options: argparse.Namespace) -> int:
     replay = Replay(open_engine(options))
     changes = []
     for entry in entries(options.path, keys):
-        for record in _decisions(entry.record):
+        for record in decisions_of(entry.record):
             try:
                 change = replay.change(entry.at, record)
             except (KeyError, RequestError, AuditError):
@@ -151,7 +151,7 @@ def run(options: argparse.Namespace) -> int:
     return Status.ASK if changes else Status.ALLOW
 
 
-def _decisions(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def decisions_of(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """The decisions that a record holds: one, or those of a reply that were denied, since others come once more."""
     if record.get("type") == "decision":
         yield record

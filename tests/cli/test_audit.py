@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from policyengine.cli import audit_bench, bench
+from policyengine.cli.arguments import parse
 from policyengine.cli.status import Status
 from tests.cli.process import COMMAND, ROOT, Ended, run, shell
 
@@ -165,6 +167,20 @@ def test_colours_are_for_terminals(pe: Run, tmp_path: Path) -> None:
 def test_names_that_move_the_cursor_are_shown_as_what_they_are(pe: Run) -> None:
     ended = pe("audit", "verify", "\x1b[2Jlog")
     assert ended.status == 64 or "\x1b" not in ended.out
+
+
+def test_the_suite_of_records_prints_its_cases(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(audit_bench, "CASE_SECONDS", 0.01)
+    bench.run(parse(["bench", "--suite", "audit", "--json"]))
+    found = json.loads(capsys.readouterr().out)
+    assert {suite: list(costs) for suite, costs in found.items()} == {
+        "audit": ["process-crash", "power-loss"], "reference": ["record", "write"]
+    }  # fmt: skip
+    assert all(0 < cost["p50_us"] <= cost["p99_us"] and cost["n"] for cost in found["audit"].values())
+    bench.run(parse(["bench", "--suite", "audit"]))
+    assert capsys.readouterr().out.startswith("audit ")
 
 
 # ---------------------------------------------------------------------------------------------------------- replay
