@@ -14,11 +14,11 @@ from policyengine.effects import (
     Taint,
     Transfer,
 )
-from policyengine.model import Context, Finding
+from policyengine.model import Finding, Request
 from policyengine.policies.tool.findings import asked, denied
 from policyengine.policies.tool.implied import implied
 from policyengine.policies.tool.metadata import Metadata, Settings, SideEffect, Workspace, ordered
-from policyengine.policies.tool.scope import Lies, Roots, Touched, touched
+from policyengine.policies.tool.scope import Lies, Roots, Touched, mentioned, touched
 
 MAX_PATHS = 50  # findings about the paths of one call; a call that touches more is refused for these already
 _TAINTED = (FileWrite, Transfer, EvaluateCode, Execute)
@@ -31,13 +31,13 @@ def denied_effects(effects: Iterable[Effect], settings: Settings) -> Iterator[Fi
         yield denied("tool.effect", message, case=kind, effect=effect)
 
 
-def findings_of(effects: tuple[Effect, ...], said: Metadata, context: Context) -> Iterator[Finding]:
+def findings_of(effects: tuple[Effect, ...], said: Metadata, request: Request) -> Iterator[Finding]:
     """Check a call against one declaration about its tool; every check that fails is told."""
     for kind, effect in _firsts(effects, frozenset(SideEffect) - said.may):
         message = f"This call has the side effect `{kind}`, which the tool does not declare."
         yield denied("tool.exceeds-side-effects", message, case=kind, effect=effect)
     if said.scope is not Workspace.ANY:
-        yield from _paths(effects, said, context)
+        yield from _paths(effects, said, request)
     if said.classified and said.credentials is not None and not said.credentials:
         secret = next(filter(_uses_secrets, effects), None)
         if secret is not None:
@@ -54,17 +54,19 @@ def _firsts(effects: Iterable[Effect], kinds: frozenset[SideEffect]) -> Iterator
     return ((kind, found[kind]) for kind in ordered(found))
 
 
-def _paths(effects: tuple[Effect, ...], said: Metadata, context: Context) -> Iterator[Finding]:
+def _paths(effects: tuple[Effect, ...], said: Metadata, request: Request) -> Iterator[Finding]:
     paths = list(touched(effects))
-    if not paths:
-        return
     if said.scope is Workspace.NONE:
-        message = "This call touches files, and the tool declares `workspace: none`."
-        yield denied("tool.no-workspace", message, effect=paths[0].effect)
+        if paths:
+            message = "This call touches files, and the tool declares `workspace: none`."
+            yield denied("tool.no-workspace", message, effect=paths[0].effect)
         return
-    roots = Roots(context, said.trusted_roots)
+    roots = Roots(request.context, said.trusted_roots)
     strays = [(path, place) for path in paths if (place := roots.place(path)) is not Lies.INSIDE]
     yield from (_stray(path, place) for path, place in strays[:MAX_PATHS])
+    perhaps = next((path for path in mentioned(effects, request) if roots.place(path) is not Lies.INSIDE), None)
+    if perhaps is not None:
+        yield _stray(perhaps, Lies.UNKNOWN)
 
 
 def _stray(path: Touched, place: Lies) -> Finding:

@@ -22,6 +22,7 @@ from policyengine.effects import (
     Persist,
     System,
     Transfer,
+    UseTool,
     VersionControl,
 )
 from policyengine.policies.tool.metadata import SideEffect
@@ -47,6 +48,7 @@ _REPOSITORIES: Mapping[str, SideEffects] = {
 _CLOUDS: Mapping[str, SideEffects] = {"delete": _OUTWARD | _DESTROYS, "blind": _OUTWARD | _DESTROYS}
 _CONTAINERS: Mapping[str, SideEffects] = {"push": _OUTWARD, "pull": _NETWORK, "prune": _DESTROYS}
 _DATABASES: Mapping[str, SideEffects] = {"destroy": _DESTROYS}
+_TOOLS: Mapping[str, SideEffects] = {"browser": _NETWORK, "search": _NETWORK}
 _SYSTEMS: Mapping[str, SideEffects] = {"wipe": _DESTROYS, "format": _DESTROYS}
 
 # Any: each function is called with the effect of its own kind
@@ -63,6 +65,7 @@ _BY_KIND: Mapping[type[Effect], Callable[[Any], SideEffects]] = {
     Container: lambda effect: _CONTAINERS.get(effect.action, NONE),
     Database: lambda effect: _DATABASES.get(effect.action, NONE),
     System: lambda effect: _SYSTEMS.get(effect.action, NONE),
+    UseTool: lambda effect: _TOOLS.get(effect.category, NONE),
     Exhaust: lambda effect: _DESTROYS,
 }
 

@@ -1,18 +1,30 @@
 """Which files a call may touch: paths of its effects against the workspace and a tool's trusted roots, as text.
 
 Symbolic links are the sandbox's business. A path that is not known, or a glob that may climb out of a directory, is
-neither inside nor outside.
+neither inside nor outside. Of a tool that nobody described, every argument that reads as a path may be one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 
-from policyengine.effects import Container, Effect, FileAttribute, FileDelete, FileRead, FileWrite, Transfer, Where
-from policyengine.model import Context
+from policyengine.effects import (
+    Cause,
+    Container,
+    Effect,
+    FileAttribute,
+    FileDelete,
+    FileRead,
+    FileWrite,
+    Opaque,
+    Transfer,
+    Where,
+)
+from policyengine.model import Context, Frozen, Request
 from policyengine.records import NamedTuple
 
+MAX_PATH = 4096  # characters of an argument that may be a path (PATH_MAX of Linux)
 _ON_FILES = (FileRead, FileWrite, FileDelete, FileAttribute)
 
 
@@ -44,6 +56,51 @@ def touched(effects: Iterable[Effect]) -> Iterator[Touched]:
             yield Touched(effect.path, False, False, effect)
         elif isinstance(effect, Container) and effect.mount:
             yield Touched(effect.mount, False, False, effect)
+
+
+def mentioned(effects: Iterable[Effect], request: Request) -> Iterator[Touched]:
+    """Find what may be paths among the arguments of a tool whose arguments nobody described."""
+    tool = request.resource.id
+    unread = next(
+        (one for one in effects if isinstance(one, Opaque) and one.cause is Cause.PROGRAM and one.origin == tool), None
+    )
+    if unread is not None:
+        for text in _texts(request.arguments):
+            path = _as_path(text, request.context)
+            if path:
+                yield Touched(path, False, False, unread)
+
+
+def _texts(value: Frozen) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+
+
+def _as_path(text: str, context: Context) -> str:
+    """The absolute path that a text names, without `.` and `..`; empty for one that reads as something else."""
+    text = text.strip().removeprefix("file://")
+    if len(text) > MAX_PATH or "\n" in text:
+        return ""
+    if text == "~" or text[:2] == "~/":
+        text = context.home + text[1:]
+    parts = text.split("/")
+    if text[:1] != "/":
+        if ".." not in parts:
+            return ""
+        parts = [*context.cwd.split("/"), *parts]
+    kept: list[str] = []
+    for part in parts:
+        if part == "..":
+            del kept[-1:]
+        elif part not in ("", "."):
+            kept.append(part)
+    return "/" + "/".join(kept)
 
 
 class Roots:

@@ -96,13 +96,13 @@ class ToolPolicy:
 
     def evaluate(self, request: Request, facts: Facts, state: RunState) -> Verdict:
         """Judge a call; with `arguments` None, the tool alone."""
-        name, context = request.resource.id, request.context
+        name = request.resource.id
         if request.resource.kind is not ResourceKind.TOOL:
             return _ALLOWED
-        ready = self._ready(name, self._is_sandboxed(context))
+        ready = self._ready(name, self._is_sandboxed(request.context))
         if request.arguments is None:
             return ready.bound
-        found = self._call(ready.said, facts.effects, context) if facts.effects else ()
+        found = self._call(ready.said, facts.effects, request) if facts.effects else ()
         if not (ready.duties or found or ready.bound.findings):
             return ready.bound
         findings = (*(about(finding, name) for finding in ready.bound.findings), *found)
@@ -129,11 +129,11 @@ class ToolPolicy:
         sandboxes = self.settings.sandboxes
         return context.sandbox == Sandbox.REQUIRED if sandboxes is None else context.sandbox in sandboxes
 
-    def _call(self, said: Declarations, effects: tuple[Effect, ...], context: Context) -> dict[Finding, None]:
+    def _call(self, said: Declarations, effects: tuple[Effect, ...], request: Request) -> dict[Finding, None]:
         """What is against a call beside what is against its tool; of two declarations' equal objections one."""
         found = dict.fromkeys(calls.denied_effects(effects, self.settings) if self.settings.deny else ())
         for one in said:
-            found |= dict.fromkeys(calls.findings_of(effects, one, context))
+            found |= dict.fromkeys(calls.findings_of(effects, one, request))
         return found
 
 

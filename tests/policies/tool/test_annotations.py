@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import pytest
 
-from policyengine.effects import Connect, FileDelete, FileWrite
+from policyengine.effects import Connect, FileWrite
 from policyengine.model import Outcome
-from policyengine.policies.tool import STRICT, Metadata, Settings, SideEffect, ToolPolicy
-from tests.policies.tool.tools import bound, judged, read_only, rules, said
+from policyengine.policies.tool import STRICT, Settings, SideEffect, ToolPolicy
+from tests.policies.tool.tools import bound, judged, rules, said
 
 ALL = Settings(deny=frozenset(SideEffect) - {SideEffect.READ_ONLY})
-HINTS = ("readOnlyHint", "destructiveHint", "openWorldHint", "idempotentHint")
 
 
 @pytest.mark.parametrize(
@@ -42,17 +40,6 @@ HINTS = ("readOnlyHint", "destructiveHint", "openWorldHint", "idempotentHint")
 def test_a_hint_counts_against_a_tool(annotations: dict[str, Any], expected: list[str]) -> None:
     policy = ToolPolicy({"x": said()}, ALL).hinted({"x": annotations})
     assert rules(bound(policy, "x")) == [f"tool.side-effect.{flag}" for flag in expected]
-
-
-@pytest.mark.parametrize("values", list(itertools.product((None, False, True, "yes"), repeat=3)))
-@pytest.mark.parametrize("declared", [None, Metadata(), read_only(), said("destructive")])
-@pytest.mark.parametrize("settings", [Settings(), STRICT, ALL, Settings(require_approval=True, require_sandbox=True)])
-def test_no_hint_loosens(values: tuple[Any, ...], declared: Metadata | None, settings: Settings) -> None:
-    plain = ToolPolicy({} if declared is None else {"x": declared}, settings)
-    hinted = plain.hinted({"x": dict(zip(HINTS, values, strict=False))})
-    effects = (FileWrite("/a"), FileDelete("/b", recursive=True), Connect("x.test"))
-    assert set(bound(plain, "x").findings) <= set(bound(hinted, "x").findings)
-    assert set(judged(plain, "x", *effects).findings) <= set(judged(hinted, "x", *effects).findings)
 
 
 def test_a_server_that_calls_its_tool_read_only_does_not_classify_it() -> None:

@@ -16,6 +16,7 @@ from policyengine.effects import (
     Effect,
     Execute,
     Exhaust,
+    Facts,
     FileAttribute,
     FileDelete,
     FileRead,
@@ -26,6 +27,7 @@ from policyengine.effects import (
     System,
     Taint,
     Transfer,
+    UseTool,
     VersionControl,
     Where,
 )
@@ -264,6 +266,7 @@ def test_a_run_that_is_isolated_has_discharged_the_sandbox() -> None:
         (VersionControl("git", "push"), "external_service"),
         (VersionControl("git", "force-push"), "destructive"),
         (VersionControl("git", "discard"), "destructive"),
+        (UseTool("browser", "browser"), "network"),
         (Cloud("aws", "read"), "external_service"),
         (Cloud("aws", "delete"), "destructive"),
         (Container("prune"), "destructive"),
@@ -346,6 +349,33 @@ def test_a_scoped_tool_stays_in_the_workspace_and_its_trusted_roots(path: str, e
 def test_what_is_not_known_of_a_path_asks(effect: Effect, expected: list[str]) -> None:
     everything = replace(said(workspace=Workspace.SCOPED), side_effects=frozenset(DENY))
     assert rules(judged(ToolPolicy({"x": everything}), "x", effect)) == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"path": "/etc/passwd"}, ["tool.workspace-unknown"]),
+        ({"deep": [{"x": "~/.ssh/id"}]}, ["tool.workspace-unknown"]),
+        ({"x": "../../etc/passwd"}, ["tool.workspace-unknown"]),
+        ({"x": "a/../../workspace/b"}, []),
+        ({"x": " file:///etc/passwd "}, ["tool.workspace-unknown"]),
+        ({"x": "/workspace/a", "y": "b/c", "z": "see /etc"}, []),
+        ({"x": "/workspace/../etc"}, ["tool.workspace-unknown"]),
+        ({"x": "/etc\nand more"}, []),
+        ({"x": "/" + "a" * 5000}, []),
+        ({}, []),
+    ],
+)
+def test_an_argument_that_may_be_a_path_outside_asks_where_nobody_described_the_tool(
+    arguments: dict[str, Any], expected: list[str]
+) -> None:
+    unread = Opaque(Cause.PROGRAM, origin="x")
+    policy = ToolPolicy({"x": said(workspace=Workspace.SCOPED)})
+    assert rules(policy.evaluate(request("x", arguments), Facts((unread,)), START)) == expected
+    described = Opaque(Cause.PROGRAM, origin="foo")  # a program in a shell's command
+    assert rules(policy.evaluate(request("x", arguments), Facts((described,)), START)) == []
+    nowhere = ToolPolicy({"x": said(workspace=Workspace.NONE)})
+    assert rules(nowhere.evaluate(request("x", arguments), Facts((unread,)), START)) == []
 
 
 def test_every_path_that_leaves_the_workspace_is_told() -> None:
