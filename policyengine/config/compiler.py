@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from policyengine.bundle import compile_bundle
@@ -19,6 +20,8 @@ from policyengine.config.zones import compile_zones
 from policyengine.errors import LoadError
 from policyengine.model import Tier
 from policyengine.policies.ruleset.sight import BUILTIN
+
+DESCRIPTIONS = ("commands", "tools")  # what the organisation may describe otherwise than it is shipped
 
 
 def compile_files(files: Sequence[SourceFile]) -> bytes:
@@ -65,7 +68,7 @@ def checked_rules(files: Sequence[SourceFile], documents: Mapping[str, Sequence[
 
 
 def read_documents(files: Iterable[SourceFile]) -> dict[str, list[Document]]:
-    """Read the YAML of every file, by what it holds, in order.
+    """Read the YAML of every file, by what it holds, in order; what the organisation describes is taken as it says.
 
     Raises:
         LoadError: a file is no YAML of ours, one of the project tier holds something else than rules, or one of another
@@ -74,6 +77,7 @@ def read_documents(files: Iterable[SourceFile]) -> dict[str, list[Document]]:
     documents: dict[str, list[Document]] = {
         name: [] for name in ("rules", "commands", "detectors", "profiles", "zones", "tools", "overrides")
     }
+    shipped: set[str] = set()
     for file in files:
         if file.tier is Tier.PROJECT and file.content != "rules":
             raise LoadError(f"{file.content} of a project", file=file.name, expected="rules that tighten, nothing else")
@@ -81,8 +85,20 @@ def read_documents(files: Iterable[SourceFile]) -> dict[str, list[Document]]:
             raise LoadError(
                 "overrides of rules", file=file.name, expected="them in a bundle that is compiled with `--sign`"
             )
-        documents[file.content].append(read_bytes(file.data, file.name))
+        document = read_bytes(file.data, file.name)
+        if file.tier is Tier.SHIPPED:
+            shipped.add(file.name)
+        elif file.tier is Tier.ORGANISATION and file.content in DESCRIPTIONS:
+            documents[file.content] = [_replaced(one, document, shipped) for one in documents[file.content]]
+        documents[file.content].append(document)
     return documents
+
+
+def _replaced(document: Document, by: Document, shipped: Container[str]) -> Document:
+    """A shipped document without what another describes too."""
+    if document.file not in shipped or not (isinstance(document.value, dict) and isinstance(by.value, dict)):
+        return document
+    return replace(document, value={name: one for name, one in document.value.items() if name not in by.value})
 
 
 def _outcomes(profile: ProfileSpec) -> dict[str, int]:

@@ -67,6 +67,41 @@ def test_an_override_may_be_for_some_profiles() -> None:
     assert finding([], "other").message == "Title. Why."
 
 
+def described(tier: Tier, shipped: dict[str, Any], own: dict[str, Any], content: str = "commands") -> Bundle:
+    """A bundle of a shipped description and of one of another tier."""
+    both = [source(content, shipped, Tier.SHIPPED, "shipped.yaml"), source(content, own, tier, "own.yaml")]
+    others = [source("profiles", profile(), Tier.SHIPPED), source("zones", ZONES, Tier.SHIPPED)]
+    return read_bundle(
+        sealed(compile_files([*both, *others]), lambda head: (bytes(8), bytes(64))), "f", vouch=lambda *seal: None
+    )
+
+
+FROB = {
+    "frob": {"summary": "s", "operands": "read...", "names": ["frob2"]},
+    "tar": {"summary": "s", "operands": "read"},
+}
+OWN = {"frob": {"summary": "s", "operands": "write..."}, "mine": {"summary": "s", "operands": "data..."}}
+
+
+def test_the_organisation_describes_a_program_otherwise() -> None:
+    found = described(Tier.ORGANISATION, FROB, OWN).group("program")
+    alone = described(Tier.USER, {}, {"frob": OWN["frob"]}).group("program")
+    assert sorted(found) == ["frob", "mine", "tar"]
+    assert found["frob"] == alone["frob"]
+
+
+def test_the_organisation_describes_a_tool_otherwise() -> None:
+    shipped = {"look": {"summary": "s", "arguments": {"path": "read"}, "names": ["see"]}}
+    own = {"look": {"summary": "s", "arguments": {"path": "write"}}}
+    found = described(Tier.ORGANISATION, shipped, own, "tools").group("tool")
+    assert dict(found) == {"look": {"a": {"path": "write"}}}
+
+
+def test_nobody_else_describes_what_is_shipped_otherwise() -> None:
+    with pytest.raises(LoadError, match="`frob` is described twice"):
+        described(Tier.USER, FROB, OWN)
+
+
 @pytest.mark.parametrize("tier", [Tier.SHIPPED, Tier.USER, Tier.PROJECT])
 def test_nobody_else_overrides(tier: Tier) -> None:
     with pytest.raises(LoadError, match="overrides") as caught:
