@@ -13,12 +13,11 @@ from policyengine.signing.caveats import Caveat
 from policyengine.signing.claims import Ask, Claims, Purpose, SkillHash
 from policyengine.signing.keys import Key, Keyring, KeyState
 from policyengine.signing.narrowing import decided, exposed
-from policyengine.signing.redaction import REDACTION_KEYS, TOKEN_KEYS, redacted
+from policyengine.signing.redaction import REDACTION_KEYS, redacted
 from policyengine.signing.tokens import Expected, attenuate, sign, verify
 
 __all__ = [
     "REDACTION_KEYS",
-    "TOKEN_KEYS",
     "Ask",
     "Caveat",
     "Claims",

@@ -1,17 +1,14 @@
-"""What of a host's run context must never be written down or shown to a model."""
+"""What of a host's run context must never be written down, logged or shown to a model."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from policyengine.signing.claims import Purpose
+_RUN_KEY = "policy_run"  # where adapters look for a run, which holds its tokens
 
-# Under these names adapters carry tokens in a run's context.
-TOKEN_KEYS: dict[Purpose, str] = {purpose: f"__policyengine_{purpose.value}" for purpose in Purpose}
-
-# Ours, and what hosts of the same kind keep beside them: secrets of skills, and decisions that their middleware trusts.
+# Ours, and what hosts of the same kind keep beside it: secrets of skills, and decisions that their middleware trusts.
 REDACTION_KEYS = frozenset({
-    *TOKEN_KEYS.values(), "__policyengine_approvals", "__policyengine_keyring",
+    _RUN_KEY,
     "secrets", "__active_skill_secrets", "__skill_secrets_binding_audit", "__skill_tool_policy_decision",
     "__slash_skill_activation_run", "__slash_skill_secret_source",
 })  # fmt: skip
