@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from typing import TypeAlias
 
 from policyengine.effects import (
@@ -112,6 +113,7 @@ class Example:
         effects = [effect for words in _sketches(pattern.command, command) for effect in self._of(shlex.join(words))]
         if any(type(effect) is Opaque and effect.cause is Cause.OPTION for effect in effects):
             effects += self._of(shlex.join(_without_options(pattern.command, command)))
+            effects += self._of(shlex.join(_without_values(pattern.command, command)))
         return frozenset(key_of(effect) for effect in effects if not (_is_unread(effect) or _is_input(effect)))
 
     def _of(self, text: str) -> tuple[Effect, ...]:
@@ -135,6 +137,16 @@ def _without_options(pattern: CommandPattern, command: Execute) -> list[str]:
     named = frozenset(pattern.words)
     arguments: Iterable[str] = ("A" if word is None else word for word in command.arguments)
     return [command.program, *(word for word in arguments if word[:1] != "-" or word in named)]
+
+
+def _without_values(pattern: CommandPattern, command: Execute) -> list[str]:
+    """The same without the word behind each option, which may be its value."""
+    words = _without_options(pattern, command)
+    given = [command.program, *command.arguments]
+    behind = {
+        word for before, word in pairwise(given) if before is not None and before[:1] == "-" and "=" not in before
+    }
+    return [word for word in words if word not in behind or word in pattern.words]
 
 
 def _is_open(effect: Effect) -> bool:

@@ -87,16 +87,21 @@ class Permissions:
         narrow = tuple(one for one in reversed(allowed) if one.pattern.is_particular)
         particular = Coverage(narrow, request, facts, self._means)
         given: dict[Rule, tuple[set[str], set[Effect]]] = {}
+        left: set[Effect] = set()  # which stand somewhere else too, where no rule covers them
         for finding in verdict.findings:
-            if not _is_answerable(finding, self._standing):
+            if finding.outcome is not Outcome.ASK or finding.shadow or finding.effect is None:
                 continue
-            assert finding.effect is not None  # _is_answerable
-            coverage = particular if _is_one_of(finding.rule, self._standing.particular) else every
-            for one in coverage.answering(finding.effect):
+            answers: tuple[Allowed, ...] = ()
+            if _is_answerable(finding, self._standing):
+                coverage = particular if _is_one_of(finding.rule, self._standing.particular) else every
+                answers = coverage.answering(finding.effect)
+            if not answers:
+                left.add(placeless(finding.effect))
+            for one in answers:
                 ids, effects = given.setdefault(allowed[one], (set(), set()))
                 ids.add(finding.rule)
                 effects.add(placeless(finding.effect))
-        return [_grant(rule, ids, effects) for rule, (ids, effects) in given.items()]
+        return [_grant(rule, ids, effects - left) for rule, (ids, effects) in given.items() if effects - left]
 
 
 def _holds_here(rule: Rule, request: Request) -> bool:
@@ -105,8 +110,6 @@ def _holds_here(rule: Rule, request: Request) -> bool:
 
 
 def _is_answerable(finding: Finding, standing: Standing) -> bool:
-    if finding.outcome is not Outcome.ASK or finding.shadow or finding.effect is None:
-        return False
     return not finding.rule.startswith(OWN) and not _is_one_of(finding.rule, standing.never)
 
 
