@@ -129,7 +129,7 @@ def coroutine(agent: Agent, given: Any, **more: Any) -> dict[str, Any]:
 
 
 FACES = (sync, coroutine)
-GO = {"messages": "go"}
+GO: Any = {"messages": "go"}
 
 
 def results(state: dict[str, Any]) -> dict[str, ToolMessage]:
@@ -143,7 +143,7 @@ def codes(message: ToolMessage) -> list[str]:
     return list(mark.get("codes", []))
 
 
-def questions(state: dict[str, Any]) -> list[dict[str, Any]]:
+def questions(state: dict[str, Any]) -> list[Any]:
     """What the person is asked now."""
     return [one.value for one in state.get("__interrupt__", ())]
 

@@ -29,7 +29,6 @@ from policyengine.model import (
 )
 from policyengine.records import replace
 from tests.adapters.agents import (
-    CONFIG,
     FACES,
     GO,
     RUN,
@@ -67,7 +66,7 @@ def test_what_is_denied_is_hidden_and_does_not_run_when_it_is_called_nevertheles
 
 
 def test_a_tool_that_other_middleware_hides_is_not_executed_either() -> None:
-    class Hides(AgentMiddleware):  # type: ignore[type-arg]
+    class Hides(AgentMiddleware):
         def wrap_model_call(self, request: Any, handler: Any) -> Any:
             return handler(request.override(tools=[tool for tool in request.tools if tool.name != "rm"]))
 
@@ -291,7 +290,7 @@ def test_a_host_may_say_elsewhere_whose_run_it_is() -> None:
 
     model, tools, made = Model(lines=[says(("ls", {"command": "a"}, "c1"))]), Tools(), world()
     policy = PolicyMiddleware(made.gate, Vouched(identity=identity))
-    create_agent(model, tools.tools("ls"), middleware=[policy]).invoke(GO, CONFIG)
+    sync(create_agent(model, tools.tools("ls"), middleware=[policy]), GO, context=None)
     assert (tools.commands, set(asked)) == (["a"], {"Runtime", "ToolRuntime"})
 
 

@@ -1,10 +1,40 @@
 """Middleware for LangChain agents, LangGraph graphs and deepagents.
 
-from policyengine.adapters.langchain import CAPABILITIES, PolicyMiddleware
-gate = Gate(Parts(engine=Engine(…, control_flow=(GraphBubbleUp,)), capabilities=CAPABILITIES, …))
-policy = PolicyMiddleware(gate)
-agent = create_agent(model, tools, middleware=[HumanInTheLoopMiddleware(…), policy], checkpointer=saver)
-agent.invoke({"messages": …}, config, context=Run(principal=principal_of(…), context=Context(scope_id=…)))
+    from langgraph.errors import GraphBubbleUp
+    from policyengine.adapters.langchain import CAPABILITIES, PolicyMiddleware
+
+    gate = Gate(Parts(engine=Engine(…, control_flow=(GraphBubbleUp,)), capabilities=CAPABILITIES, …))
+    agent = create_agent(model, tools, middleware=[…, PolicyMiddleware(gate)], checkpointer=saver)
+    run = Run(principal=principal_of(server_context), context=Context(scope_id=conversation, run_id=run_id))
+    state = agent.invoke({"messages": […]}, {"configurable": {"thread_id": conversation}}, context=run)
+
+**Whose run it is** comes from `runtime.context` (a `Run`, or something with one as `policy_run`), or from the host's
+own `Vouched.identity`; never from messages, arguments or `configurable`. Without one nothing is shown and nothing runs.
+
+**Asking.** What asks is an interrupt; it needs a checkpointer. `value["description"]` is what the person has to see,
+and `value["answers"]` holds an answer of each kind, to be sent back as it is, to an edit with `args` beside:
+
+    (asked,) = state["__interrupt__"]
+    agent.invoke(Command(resume={asked.id: asked.value["answers"]["approve"]}), config, context=run)
+
+An answer names the call and the asks that were shown. It counts for these alone, once, however often LangGraph runs the
+node again; a no stays a no; an edit is a new call. What is not an answer to the question is asked again.
+
+**Order.** Put the middleware last: further in, nothing else changes the tools that it has shown, and
+HumanInTheLoopMiddleware before it asks about calls before they are decided, so that its edits are. Where others stand
+further in (deepagents puts `interrupt_on` there), what they make of a call is decided anew where the tool starts, and
+then only an ALLOW lets it run, since nobody can be asked any longer.
+
+**Sub-agents.** Give each one a `PolicyMiddleware(gate, agent=name, only=tools)` of the same gate, in deepagents'
+`subagents` as `middleware`. Whatever agent starts within a call is a sub-agent of whoever made the call: the same
+person, one step deeper, and no more tools. One that was not given the middleware (deepagents' own `general-purpose`)
+has its calls decided as its parent's, and may only make those that need no question. So has a tool that invokes others.
+
+**Plain LangGraph.** `ToolNode(tools, wrap_tool_call=policy.wrap_tool_call, awrap_tool_call=policy.awrap_tool_call)`.
+
+**What it cannot do.** Tools that run at the provider never pass by: they are hidden, but one that the host binds to
+the model itself is out of reach. Of a `Command` its messages are judged, the rest of its update is not. A call over its
+time is given up; a coroutine is cancelled, a thread goes on unseen. No call can be put into a sandbox, nobody notified.
 """
 
 from policyengine.adapters.langchain.hooks import Vouched
@@ -13,7 +43,12 @@ from policyengine.adapters.langchain.runs import Host, Identity, of_context
 from policyengine.gate import Capabilities
 
 CAPABILITIES = Capabilities(
-    can_ask=True, can_rewrite=True, can_change_results=True, can_stop=True, can_interrupt=True, can_limit_time=True
+    can_ask=True,
+    can_rewrite=True,
+    can_change_results=True,
+    can_limit_time=True,
+    can_stop=True,
+    can_interrupt=True,
 )
 
 __all__ = ["CAPABILITIES", "Host", "Identity", "PolicyMiddleware", "Vouched", "of_context"]

@@ -10,11 +10,11 @@ from langgraph.types import interrupt
 
 from policyengine.adapters.langchain.answers import thawed
 from policyengine.adapters.langchain.deciding import No, Place, call_of, settled
+from policyengine.adapters.langchain.denials import code_of, denial, refusal, told
 from policyengine.adapters.langchain.faces import Handled, Steps, asked
 from policyengine.adapters.langchain.guard import Guard, Refused, guarded, stands_before, watch
-from policyengine.adapters.langchain.results import Given, denial, failure, judged, refusal
+from policyengine.adapters.langchain.results import Given, failure, judged
 from policyengine.adapters.langchain.runs import PARENT, Parent
-from policyengine.errors import PolicyEngineError
 from policyengine.gate import Call, SignedDecision
 from policyengine.model import ControlKind, ObligationKind, Outcome, digest_of, freeze
 
@@ -90,6 +90,6 @@ def _limit(signed: SignedDecision) -> int | None:
 
 
 def _refused(call: Call, error: Exception) -> Given:
-    if isinstance(error, No | Refused | PolicyEngineError):
-        return refusal(call.name, call.id, getattr(error, "code", "adapter.failed"), str(error))
-    return refusal(call.name, call.id, "adapter.failed", f"It failed on the way ({type(error).__name__}).")
+    if isinstance(error, No | Refused):
+        return refusal(call.name, call.id, error.code, str(error))
+    return refusal(call.name, call.id, code_of(error), told(error))

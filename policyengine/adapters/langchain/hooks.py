@@ -10,6 +10,7 @@ from langgraph.errors import GraphBubbleUp
 
 from policyengine.adapters.langchain.calls import ran
 from policyengine.adapters.langchain.deciding import Place
+from policyengine.adapters.langchain.denials import code_of, refusal, told
 from policyengine.adapters.langchain.faces import Handled, Steps
 from policyengine.adapters.langchain.models import (
     Genuine,
@@ -23,7 +24,7 @@ from policyengine.adapters.langchain.models import (
     prepared,
     unsent,
 )
-from policyengine.adapters.langchain.results import Given, refusal
+from policyengine.adapters.langchain.results import Given
 from policyengine.adapters.langchain.runs import (
     Counts,
     Host,
@@ -35,7 +36,7 @@ from policyengine.adapters.langchain.runs import (
     parent_of,
     step_of,
 )
-from policyengine.errors import PolicyEngineError
+from policyengine.adapters.langchain.voices import EAR, Ear
 from policyengine.gate import Gate, Run
 from policyengine.records import Record
 
@@ -84,8 +85,12 @@ class Hooks:
         except Unsent as answer:
             return AIMessage(str(answer))
         except Exception as error:  # whatever it is, the model must not see for it what it may not
-            return AIMessage(unsent([_told(error)]))
-        response = yield Handled(ready)
+            return AIMessage(unsent([told(error)]))
+        listening = EAR.set(Ear(self.gate, run))
+        try:
+            response = yield Handled(ready)
+        finally:
+            EAR.reset(listening)
         return answered(self.gate, run, response, step)
 
     def reply(self, state: PolicyState, runtime: Any) -> Steps[dict[str, Any] | None]:
@@ -99,7 +104,7 @@ class Hooks:
         except GraphBubbleUp:
             raise
         except Exception as error:  # whatever it is, no call may run for it
-            denied = denied_set(calls, _code(error), _told(error))
+            denied = denied_set(calls, code_of(error), told(error))
         return {"messages": denied} if denied else None
 
     def tool(self, request: ToolCallRequest) -> Steps[Given]:
@@ -114,7 +119,7 @@ class Hooks:
         except GraphBubbleUp:
             raise
         except Exception as error:  # whatever it is, the call must not run for it
-            return refusal(call["name"], call["id"] or "", _code(error), _told(error))
+            return refusal(call["name"], call["id"] or "", code_of(error), told(error))
         return (yield from ran(place, request))
 
     def _run(self, runtime: Host, step: Step) -> Steps[Run]:
@@ -134,13 +139,3 @@ class Hooks:
 
     def _unseen(self, request: ToolCallRequest, step: Step) -> tuple[str, ...] | None:
         return None if self._steps[step["id"]] else names_of(request.runtime.tools)
-
-
-def _told(error: Exception) -> str:
-    if isinstance(error, PolicyEngineError):
-        return f"{error} [{_code(error)}]"
-    return f"It failed on the way ({type(error).__name__}). [adapter.failed]"
-
-
-def _code(error: Exception) -> str:
-    return str(getattr(error, "code", "adapter.failed")) if isinstance(error, PolicyEngineError) else "adapter.failed"

@@ -13,10 +13,12 @@ from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
 from policyengine.adapters.langchain.answers import thawed
+from policyengine.adapters.langchain.denials import denial, refusal, stopped
 from policyengine.adapters.langchain.faces import Steps, asked
-from policyengine.adapters.langchain.results import denial, refusal, stopped
 from policyengine.adapters.langchain.runs import STEP, Step
-from policyengine.gate import Call, Delta, Gate, Message, Run, SignedDecision, SignedExposure, Source
+from policyengine.adapters.langchain.speaking import speaking
+from policyengine.adapters.langchain.voices import Ear, Voice
+from policyengine.gate import Call, Gate, Message, Run, SignedDecision, SignedExposure, Source
 from policyengine.model import Outcome
 from policyengine.visible import visible
 
@@ -56,13 +58,15 @@ def prepared(gate: Gate, run: Run, request: ModelRequest[Any], is_genuine: Genui
         if duty.obligations or duty.outcome is not Outcome.ALLOW
     }
     tools = [tool for tool in request.tools if isinstance(tool, BaseTool) and tool.name in exposed.visible]
-    return request.override(tools=list(tools), messages=[cleaned.get(id(one), one) for one in request.messages])
+    ready = request.override(tools=list(tools), messages=[cleaned.get(id(one), one) for one in request.messages])
+    return ready.override(model=speaking(ready.model)) if getattr(gate, "cleans", True) else ready
 
 
 def answered(gate: Gate, run: Run, response: ModelResponse[Any], step: Step) -> ExtendedModelResponse[Any]:
     """Give what may be shown of the model's answer, and let the state keep its step."""
-    spoken = [_spoken(gate, run, message) for message in response.result]
-    return ExtendedModelResponse(replace(response, result=spoken), Command(update={STEP: step}))
+    voice = Voice(Ear(gate, run))
+    said = [voice.whole(one) if isinstance(one, AIMessage) and one.content else one for one in response.result]
+    return ExtendedModelResponse(replace(response, result=said), Command(update={STEP: step}))
 
 
 class Unsent(Exception):
@@ -92,23 +96,6 @@ def _reasons(exposed: SignedExposure) -> list[str]:
 def unsent(reasons: Iterable[str]) -> str:
     """Say in the model's place why it was not called."""
     return "\n".join(("policyengine: the model was not called", *map(visible, dict.fromkeys(reasons))))
-
-
-def _spoken(gate: Gate, run: Run, message: Any) -> Any:
-    if not isinstance(message, AIMessage) or not message.content:
-        return message
-    whole, content = isinstance(message.content, str), message.content
-    blocks: list[Any] = [content] if isinstance(content, str) else content
-    said = [_block(gate, run, f"{message.id}:{at}", block) for at, block in enumerate(blocks)]
-    return message if said == blocks else message.model_copy(update={"content": said[0] if whole else said})
-
-
-def _block(gate: Gate, run: Run, stream: str, block: Any) -> Any:
-    text = block.get("text") if isinstance(block, dict) else block
-    if not isinstance(text, str):
-        return block
-    shown = gate.on_delta(Delta(text=text, index=0, stream=stream, final=True), run)
-    return {**block, "text": shown} if isinstance(block, dict) else shown
 
 
 # ----------------------------------------------------------------------------------------------------------- its reply

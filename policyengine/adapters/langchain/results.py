@@ -10,59 +10,18 @@ from langchain_core.messages import BaseMessage, RemoveMessage, ToolMessage, con
 from langgraph.types import Command
 
 from policyengine.adapters.langchain.answers import thawed
+from policyengine.adapters.langchain.denials import MARK
 from policyengine.adapters.langchain.faces import Steps, asked
 from policyengine.errors import RequestError
 from policyengine.gate import Result, SignedDecision
-from policyengine.model import Control, ControlKind, ObligationKind, Outcome, freeze
-from policyengine.visible import visible
+from policyengine.model import ObligationKind, freeze
 
 Given: TypeAlias = "ToolMessage | Command[Any] | list[ToolMessage | Command[Any]]"
-MARK = "policyengine"  # in a message's `additional_kwargs`: what became of the call, for the host and not for the model
 MESSAGES = "messages"
 WITHHELD = "[withheld: this result may not be shown]"
 _CHANGING = frozenset({ObligationKind.TRUNCATE, ObligationKind.REDACT, ObligationKind.NEUTRALISE})
 
 
-# -------------------------------------------------------------------------------------------------------------- denials
-def refusal(name: str, call_id: str, code: str, message: str, stop: str = "") -> ToolMessage:
-    """Tell the model that a call may not run, with the reason's code."""
-    mark = {"outcome": Outcome.DENY.word, "codes": [code], **({"stop": stop} if stop else {})}
-    lines = [visible(line) for line in message.splitlines()] + ([] if f"[{code}]" in message else [f"[{code}]"])
-    return ToolMessage(
-        "\n".join(("policyengine: deny", *lines)),
-        name=name,
-        tool_call_id=call_id,
-        status="error",
-        additional_kwargs={MARK: mark},
-    )
-
-
-def denial(signed: SignedDecision) -> ToolMessage:
-    """Tell the model why a call may not run; a decision that ends the run says with which text."""
-    control = signed.control
-    stop = control.text or "The run was ended." if control is not None and control.kind is ControlKind.STOP else ""
-    code = next((one.code for one in signed.findings if one.outcome is signed.outcome), "gate.run-ends")
-    return refusal(signed.call.name, signed.call.id, code, _why(signed, control), stop)
-
-
-def _why(signed: SignedDecision, control: Control | None) -> str:
-    if signed.outcome is Outcome.ALLOW and control is not None:
-        return control.text or f"The answer was to {control.kind.value} the run."
-    return signed.reason
-
-
-def stopped(messages: Sequence[BaseMessage]) -> str:
-    """Give the text that the latest calls' decisions end the run with; empty where they do not."""
-    for message in reversed(messages):
-        if not isinstance(message, ToolMessage):
-            return ""
-        mark = message.additional_kwargs.get(MARK)
-        if isinstance(mark, dict) and isinstance(mark.get("stop"), str):
-            return str(mark["stop"])
-    return ""
-
-
-# -------------------------------------------------------------------------------------------------------------- results
 def judged(given: Any, signed: SignedDecision) -> Steps[Any]:
     """Judge all messages of a result together and put them back in their places.
 
@@ -72,14 +31,22 @@ def judged(given: Any, signed: SignedDecision) -> Steps[Any]:
     found = list(_messages(given))
     contents = [thawed(freeze(message.content)) for message in found]
     kept = [_plain(getattr(message, "artifact", None)) for message in found]
-    one = len(found) == 1
-    result: Result = yield from asked(
-        "after_tool", Result(contents[0] if one else contents, raw=kept[0] if one else kept), signed
+    one, beside = len(found) == 1, any(artifact is not None for artifact in kept)
+    said = Result(contents[0] if one else contents, raw=(kept[0] if one else kept) if beside else None)
+    result: Result = yield from asked("after_tool", said, signed)
+    shown, raws = (
+        _each(value, found)
+        for value in ([result.content] if one else result.content, [result.raw] if one else result.raw)
     )
-    content, raw = (thawed([value] if one else value) for value in (result.content, result.raw))
-    shown = content if isinstance(content, list) and len(content) == len(found) else [WITHHELD] * len(found)
-    beside = raw if isinstance(raw, list) and len(raw) == len(found) else [None] * len(found)
-    return _put(given, iter([_shown(*each, result, signed) for each in zip(found, shown, beside, strict=True)]))
+    return _put(given, iter([_shown(*each, result, signed) for each in zip(found, shown, raws, strict=True)]))
+
+
+def _each(value: Any, found: Sequence[BaseMessage]) -> list[Any]:
+    """Give what is left for each message: of the last ones nothing where a limit was reached before them."""
+    left = thawed(value)
+    if not isinstance(left, list) or len(left) > len(found):
+        return [WITHHELD if isinstance(left, str) else None] * len(found)
+    return left + [None] * (len(found) - len(left))
 
 
 def failure(error: BaseException) -> Result:
@@ -127,12 +94,14 @@ def _messages(given: Any) -> Any:
 
 def _update(command: Command[Any]) -> list[BaseMessage]:
     update = command.update
-    if update is None:
+    messages = update.get(MESSAGES) if isinstance(update, Mapping) else update
+    if messages is None:
         return []
-    if not isinstance(update, Mapping):
-        raise RequestError("adapter.result", "an update that is no object cannot be looked at")
-    messages = update.get(MESSAGES) or []
-    return convert_to_messages(messages if isinstance(messages, list | tuple) else [messages])
+    if isinstance(update, Mapping):
+        return convert_to_messages(messages if isinstance(messages, list | tuple) else [messages])
+    if isinstance(messages, list | tuple) and all(isinstance(one, BaseMessage) for one in messages):
+        return list(messages)
+    raise RequestError("adapter.result", "an update without a list of messages cannot be looked at")
 
 
 def _put(given: Any, messages: Any) -> Any:
@@ -140,6 +109,7 @@ def _put(given: Any, messages: Any) -> Any:
         return given if isinstance(given, RemoveMessage) else next(messages)
     if isinstance(given, list):
         return [_put(item, messages) for item in given]
-    if not isinstance(given.update, Mapping) or not given.update.get(MESSAGES):
+    put = [_put(one, messages) for one in _update(given)]
+    if not put:
         return given
-    return changed(given, update={**given.update, MESSAGES: [_put(one, messages) for one in _update(given)]})
+    return changed(given, update={**given.update, MESSAGES: put} if isinstance(given.update, Mapping) else put)
