@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from policyengine.effects import (
     Cloud,
@@ -17,56 +17,78 @@ from policyengine.effects import (
 from policyengine.model import Finding, Request
 from policyengine.policies.tool.findings import asked, denied
 from policyengine.policies.tool.implied import implied
-from policyengine.policies.tool.metadata import Metadata, Settings, SideEffect, Workspace, ordered
-from policyengine.policies.tool.scope import Lies, Roots, Touched, mentioned, touched
+from policyengine.policies.tool.metadata import ALL_SIDE_EFFECTS, Metadata, SideEffect, Workspace, ordered
+from policyengine.policies.tool.scope import Lies, Touched, mentioned, roots_of, touched
+from policyengine.records import NamedTuple
 
 MAX_PATHS = 50  # findings about the paths of one call; a call that touches more is refused for these already
-_TAINTED = (FileWrite, Transfer, EvaluateCode, Execute)
+_TAINTED = frozenset({FileWrite, Transfer, EvaluateCode, Execute})
 
 
-def denied_effects(effects: Iterable[Effect], settings: Settings) -> Iterator[Finding]:
-    """Find side effects of a call that are denied, whatever its tool declares."""
-    for kind, effect in _firsts(effects, settings.deny):
-        message = f"This call has the side effect `{kind}`, which is denied."
-        yield denied("tool.effect", message, case=kind, effect=effect)
+class Limits(NamedTuple):
+    """What one declaration says of calls: side effects that they may not have, what they may touch."""
+
+    not_declared: frozenset[SideEffect]
+    scope: Workspace
+    trusted_roots: tuple[str, ...]
+    without_secrets: bool
 
 
-def findings_of(effects: tuple[Effect, ...], said: Metadata, request: Request) -> Iterator[Finding]:
-    """Check a call against one declaration about its tool; every check that fails is told."""
-    for kind, effect in _firsts(effects, frozenset(SideEffect) - said.may):
-        message = f"This call has the side effect `{kind}`, which the tool does not declare."
-        yield denied("tool.exceeds-side-effects", message, case=kind, effect=effect)
-    if said.scope is not Workspace.ANY:
-        yield from _paths(effects, said, request)
-    if said.classified and said.credentials is not None and not said.credentials:
-        secret = next(filter(_uses_secrets, effects), None)
-        if secret is not None:
-            message = "This call uses secrets, and the tool declares no credentials."
-            yield denied("tool.undeclared-credentials", message, effect=secret)
+def limits_of(said: Metadata) -> Limits:
+    """Take from a declaration what is checked with each call."""
+    without_secrets = said.classified and said.credentials is not None and not said.credentials
+    return Limits(ALL_SIDE_EFFECTS - said.may, said.scope, said.trusted_roots, without_secrets)
 
 
-def _firsts(effects: Iterable[Effect], kinds: frozenset[SideEffect]) -> Iterator[tuple[SideEffect, Effect]]:
-    """The first effect that has each of the side effects."""
-    found: dict[SideEffect, Effect] = {}
-    for effect in effects:
-        for kind in implied(effect) & kinds:
-            found.setdefault(kind, effect)
-    return ((kind, found[kind]) for kind in ordered(found))
+class Call:
+    """One call while it is checked."""
 
+    __slots__ = ("_effects", "_had", "_request")
 
-def _paths(effects: tuple[Effect, ...], said: Metadata, request: Request) -> Iterator[Finding]:
-    paths = list(touched(effects))
-    if said.scope is Workspace.NONE:
-        if paths:
+    def __init__(self, request: Request, effects: tuple[Effect, ...]) -> None:
+        self._request = request
+        self._effects = effects
+        self._had: dict[SideEffect, Effect] = {}  # side effect → the first effect that has it
+        for effect in effects:
+            for kind in implied(effect):
+                self._had.setdefault(kind, effect)
+
+    def denied(self, kinds: frozenset[SideEffect]) -> Iterator[Finding]:
+        """Find side effects that are denied, whatever the tool declares."""
+        for kind in ordered(self._had.keys() & kinds):
+            message = f"This call has the side effect `{kind}`, which is denied."
+            yield denied("tool.effect", message, case=kind, effect=self._had[kind])
+
+    def beyond(self, limits: Limits) -> Iterator[Finding]:
+        """Check against one declaration; every check that fails is told."""
+        for kind in ordered(self._had.keys() & limits.not_declared):
+            message = f"This call has the side effect `{kind}`, which the tool does not declare."
+            yield denied("tool.exceeds-side-effects", message, case=kind, effect=self._had[kind])
+        if limits.scope is Workspace.NONE:
+            yield from self._anywhere()
+        elif limits.scope is Workspace.SCOPED:
+            yield from self._outside(limits.trusted_roots)
+        if limits.without_secrets:
+            secret = next(filter(_uses_secrets, self._effects), None)
+            if secret is not None:
+                message = "This call uses secrets, and the tool declares no credentials."
+                yield denied("tool.undeclared-credentials", message, effect=secret)
+
+    def _anywhere(self) -> Iterator[Finding]:
+        path = next(touched(self._effects), None)
+        if path is not None:
             message = "This call touches files, and the tool declares `workspace: none`."
-            yield denied("tool.no-workspace", message, effect=paths[0].effect)
-        return
-    roots = Roots(request.context, said.trusted_roots)
-    strays = [(path, place) for path in paths if (place := roots.place(path)) is not Lies.INSIDE]
-    yield from (_stray(path, place) for path, place in strays[:MAX_PATHS])
-    perhaps = next((path for path in mentioned(effects, request) if roots.place(path) is not Lies.INSIDE), None)
-    if perhaps is not None:
-        yield _stray(perhaps, Lies.UNKNOWN)
+            yield denied("tool.no-workspace", message, effect=path.effect)
+
+    def _outside(self, trusted: tuple[str, ...]) -> Iterator[Finding]:
+        roots = roots_of(self._request.context, trusted)
+        strays = [(path, place) for path in touched(self._effects) if (place := roots.place(path)) is not Lies.INSIDE]
+        strays.sort(key=lambda stray: stray[1] is Lies.UNKNOWN)  # those that only ask come last
+        yield from (_stray(path, place) for path, place in strays[:MAX_PATHS])
+        said = mentioned(self._effects, self._request)
+        perhaps = next((path for path in said if roots.place(path) is not Lies.INSIDE), None)
+        if perhaps is not None:
+            yield _stray(perhaps, Lies.UNKNOWN)
 
 
 def _stray(path: Touched, place: Lies) -> Finding:
@@ -78,8 +100,9 @@ def _stray(path: Touched, place: Lies) -> Finding:
 
 
 def _uses_secrets(effect: Effect) -> bool:
-    if isinstance(effect, _TAINTED):
-        return Taint.SECRET in effect.taint
+    kind = type(effect)
+    if kind in _TAINTED:
+        return Taint.SECRET in effect.taint  # type: ignore[union-attr]  # mypy does not narrow by a table
     if isinstance(effect, Contains):
         return effect.category == "secret"
     return isinstance(effect, Cloud) and effect.action == "secret"

@@ -181,4 +181,4 @@ def least(*bounds: int | None) -> int | None:
 def ordered(side_effects: Iterable[SideEffect]) -> list[SideEffect]:
     """Sort side effects as they are listed above."""
     known = frozenset(side_effects)
-    return [one for one in SideEffect if one in known]
+    return [one for one in SideEffect if one in known] if known else []

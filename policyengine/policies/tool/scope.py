@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
+from functools import lru_cache
 
 from policyengine.effects import (
     Cause,
@@ -104,14 +105,19 @@ def _as_path(text: str, context: Context) -> str:
 
 
 class Roots:
-    """Directories of one request: its workspace, and what a tool is trusted with beside it."""
+    """Directories: a workspace, and what a tool is trusted with beside it.
 
-    __slots__ = ("_folds", "_roots")
+    Args:
+        directories: absolute paths; one with `..` in it is none.
+        folds: whether upper case is lower case, as on file systems of macOS.
+    """
 
-    def __init__(self, context: Context, trusted: Iterable[str]) -> None:
-        self._folds = context.platform == "darwin"  # its file systems take `A` for `a`
-        homes = (context.home.rstrip("/") + root[1:] if root[:1] == "~" else root for root in trusted)
-        self._roots = [self._parts(root) for root in (*context.workspace, *homes)]
+    __slots__ = ("_beginnings", "_folds", "_roots")
+
+    def __init__(self, directories: Iterable[str], *, folds: bool) -> None:
+        self._folds = folds
+        self._roots = [parts for root in directories if (parts := self._parts(root)) is not None]
+        self._beginnings = tuple("/" + "".join(f"{part}/" for part in parts) for parts in self._roots)
 
     def _parts(self, path: str) -> list[str] | None:
         """The components of an absolute path; None for one that `..` makes something else."""
@@ -120,16 +126,18 @@ class Roots:
 
     def place(self, path: Touched) -> Lies:
         """Say where a path is."""
+        if not (path.unknown or path.glob or "/." in path.path) and path.path.startswith(self._beginnings):
+            return Lies.INSIDE
         parts = self._parts(path.path)
         if parts is None:
             return Lies.UNKNOWN if path.unknown or path.path[:1] != "/" else Lies.OUTSIDE
         if path.unknown and path.path[-1:] != "/":
             parts = parts[:-1]  # the last one may go on, and is no name yet
         known = next((at for at, part in enumerate(parts) if path.glob and _is_glob(part)), len(parts))
-        inside = any(root is not None and parts[: len(root)] == root and len(root) <= known for root in self._roots)
+        inside = any(parts[: len(root)] == root and len(root) <= known for root in self._roots)
         if inside:
             return Lies.UNKNOWN if path.unknown or any(map(_may_climb, parts[known:])) else Lies.INSIDE
-        led_in = any(root is not None and _may_lead(parts, known, root) for root in self._roots)
+        led_in = any(_may_lead(parts, known, root) for root in self._roots)
         return Lies.UNKNOWN if led_in and (path.unknown or known < len(parts)) else Lies.OUTSIDE
 
 
@@ -146,3 +154,14 @@ def _may_lead(parts: list[str], known: int, root: list[str]) -> bool:
     """Whether a path that goes on, or has globs from `known` on, may still lead into a directory."""
     certain = parts[:known]
     return certain == root[: len(certain)] or certain[: len(root)] == root
+
+
+def roots_of(context: Context, trusted: tuple[str, ...]) -> Roots:
+    """Give the directories that a tool may touch in a context."""
+    return _roots(context.workspace, context.home, trusted, context.platform == "darwin")
+
+
+@lru_cache(maxsize=64)  # hosts send the same few with every request
+def _roots(workspace: tuple[str, ...], home: str, trusted: tuple[str, ...], folds: bool) -> Roots:
+    below_home = (home.rstrip("/") + root[1:] if root[:1] == "~" else root for root in trusted)
+    return Roots((*workspace, *below_home), folds=folds)

@@ -23,10 +23,10 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import TypeAlias
 
-from policyengine.effects import Effect, Facts
+from policyengine.effects import Facts
 from policyengine.model import Context, Finding, Frozen, Obligation, Outcome, Request, ResourceKind, Verdict, digest_of
-from policyengine.policies.tool import calls
 from policyengine.policies.tool.annotations import hint_of
+from policyengine.policies.tool.calls import Call, Limits, limits_of
 from policyengine.policies.tool.declared import Standing, about, findings_of, obligations_of
 from policyengine.policies.tool.metadata import UNDECLARED, Metadata, Sandbox, Settings
 from policyengine.records import NamedTuple, Record
@@ -39,11 +39,11 @@ _UNLISTED: Declarations = (UNDECLARED,)
 
 
 class _Ready(NamedTuple):
-    """What the calls of a tool have in common: the verdict about the tool, the obligations, the declarations."""
+    """What the calls of a tool have in common: the verdict about the tool, the obligations, what each may do."""
 
     bound: Verdict
     duties: tuple[Obligation, ...]
-    said: Declarations
+    limits: tuple[Limits, ...]
 
 
 class ToolPolicy:
@@ -102,7 +102,7 @@ class ToolPolicy:
         ready = self._ready(name, self._is_sandboxed(request.context))
         if request.arguments is None:
             return ready.bound
-        found = self._call(ready.said, facts.effects, request) if facts.effects else ()
+        found = self._found(ready, Call(request, facts.effects)) if facts.effects else {}
         if not (ready.duties or found or ready.bound.findings):
             return ready.bound
         findings = (*(about(finding, name) for finding in ready.bound.findings), *found)
@@ -117,6 +117,13 @@ class ToolPolicy:
         listed = self._listed[is_sandboxed]
         return [(listed.get(name) or self._ready(name, is_sandboxed)).bound for name in names]
 
+    def _found(self, ready: _Ready, call: Call) -> dict[Finding, None]:
+        """What is against a call beside what is against its tool; of two declarations' equal objections one."""
+        found = dict.fromkeys(call.denied(self.settings.deny))
+        for limits in ready.limits:
+            found |= dict.fromkeys(call.beyond(limits))
+        return found
+
     def _ready(self, name: str, is_sandboxed: bool) -> _Ready:
         listed = self._listed[is_sandboxed].get(name)
         return self._unlisted[Standing(self._is_approved(name), is_sandboxed)] if listed is None else listed
@@ -128,13 +135,6 @@ class ToolPolicy:
     def _is_sandboxed(self, context: Context) -> bool:
         sandboxes = self.settings.sandboxes
         return context.sandbox == Sandbox.REQUIRED if sandboxes is None else context.sandbox in sandboxes
-
-    def _call(self, said: Declarations, effects: tuple[Effect, ...], request: Request) -> dict[Finding, None]:
-        """What is against a call beside what is against its tool; of two declarations' equal objections one."""
-        found = dict.fromkeys(calls.denied_effects(effects, self.settings) if self.settings.deny else ())
-        for one in said:
-            found |= dict.fromkeys(calls.findings_of(effects, one, request))
-        return found
 
 
 class _Bounds:
@@ -153,7 +153,7 @@ class _Bounds:
         if verdict is None:
             outcome = max(finding.outcome for finding in found)
             verdict = self._made[found] = Verdict(policy=NAME, outcome=outcome, findings=found)
-        return _Ready(verdict, tuple(obligations_of(said, self._settings, standing)), said)
+        return _Ready(verdict, tuple(obligations_of(said, self._settings, standing)), tuple(map(limits_of, said)))
 
 
 def _plain(record: Record) -> Frozen:

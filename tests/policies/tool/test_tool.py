@@ -384,6 +384,15 @@ def test_every_path_that_leaves_the_workspace_is_told() -> None:
     assert [finding.effect for finding in verdict.findings] == [FileRead("/a"), FileRead("/c")]
 
 
+def test_many_paths_that_are_not_known_hide_none_that_is() -> None:
+    policy = ToolPolicy({"x": said(workspace=Workspace.SCOPED)})
+    many = [FileRead(f"/workspace/{number}/", unknown=True) for number in range(200)]
+    verdict = judged(policy, "x", *many, FileRead("/etc/passwd"))
+    assert verdict.outcome is Outcome.DENY
+    assert len(verdict.findings) == 50
+    assert "tool.outside-workspace" in rules(verdict)
+
+
 def test_a_tool_without_a_workspace_touches_no_file() -> None:
     policy = ToolPolicy({"x": said("network", workspace=Workspace.NONE)})
     assert rules(judged(policy, "x", FileRead("/workspace/a"))) == ["tool.no-workspace"]
