@@ -339,35 +339,39 @@ def digest_of(value: Frozen) -> str:
     Raises:
         RequestError: a number is not finite, or the nesting exceeds `MAX_VALUE_DEPTH`.
     """
-    encoded = bytearray()
-    _encode(value, encoded, -1)  # the value's own frame is no level
-    return hashlib.sha256(encoded).hexdigest()
+    pieces: list[bytes] = []
+    _encode(value, pieces, -1)  # the value's own frame is no level
+    return hashlib.sha256(b"".join(pieces)).hexdigest()
 
 
-def _encode(value: Frozen, into: bytearray, depth: int) -> None:
+_length = struct.Struct(">Q").pack
+_TEXT = tuple(b"s" + _length(size) for size in range(256))  # what stands before a short text
+
+
+def _encode(value: Frozen, into: list[bytes], depth: int) -> None:
     if isinstance(value, str):
-        _tag(b"s", value.encode("utf-8", "surrogatepass"), into)
+        data = value.encode("utf-8", "surrogatepass")
+        size = len(data)
+        into.append(_TEXT[size] if size < 256 else b"s" + _length(size))
+        into.append(data)
     elif value is None or isinstance(value, bool):
-        into += {None: b"n", True: b"t", False: b"f"}[value]
+        into.append(b"n" if value is None else b"t" if value else b"f")
     elif isinstance(value, int):
-        _tag(b"i", b"%x" % value, into)  # hexadecimal has no limit on digits
+        digits = b"%x" % value  # hexadecimal has no limit on digits
+        into.append(b"i" + _length(len(digits)) + digits)
     elif isinstance(value, float):
-        into += b"d" + struct.pack(">d", _finite(value))
+        into.append(b"d" + struct.pack(">d", _finite(value)))
     elif depth > MAX_VALUE_DEPTH:
         raise _too_deep()
     elif isinstance(value, tuple):
-        into += b"l" + struct.pack(">Q", len(value))
+        into.append(b"l" + _length(len(value)))
         for item in value:
             _encode(item, into, depth + 1)
     else:
-        into += b"o" + struct.pack(">Q", len(value))
+        into.append(b"o" + _length(len(value)))
         for key in sorted(value):
-            _tag(b"s", key.encode("utf-8", "surrogatepass"), into)
+            _encode(key, into, depth)
             _encode(value[key], into, depth + 1)
-
-
-def _tag(tag: bytes, body: bytes, into: bytearray) -> None:
-    into += tag + struct.pack(">Q", len(body)) + body
 
 
 def _finite(value: float) -> float:
