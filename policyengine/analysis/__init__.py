@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from policyengine.analysis.arguments import Analysis, handle
-from policyengine.analysis.tools import Argument, Tool
+from policyengine.analysis.tools import Argument, Arguments, Tool
 from policyengine.effects import Cause, Facts, Opaque, UseTool, WrittenFile
 from policyengine.model import Frozen, Request, ResourceKind
 from policyengine.shell.interpret import Situation
@@ -69,18 +69,19 @@ def _run(analysis: Analysis, tool: Tool, given: Mapping[str, Frozen]) -> None:
     if arguments is None:
         analysis.opaque(Cause.OPTION, f"`{tool.by}` is none of {', '.join(tool.modes)}")
         return
-    if tool.needs and not any(given.get(name) is not None for name in tool.needs):
+    if tool.needs and all([given.get(name) is None for name in tool.needs]):
         analysis.opaque(Cause.UNPARSEABLE, f"expected the argument {' or '.join(f'`{name}`' for name in tool.needs)}")
-    for name, value in given.items():
-        if name not in arguments and value is not None and not tool.opaque:
-            analysis.opaque(Cause.OPTION, f"the argument `{name}` is not described")
+    if not tool.opaque:
+        for name, value in given.items():
+            if name not in arguments and value is not None:
+                analysis.opaque(Cause.OPTION, f"the argument `{name}` is not described")
     handle(analysis, arguments, given)
 
 
-def _meanings(tool: Tool, given: Mapping[str, Frozen]) -> Mapping[str, Argument] | None:
+def _meanings(tool: Tool, given: Mapping[str, Frozen]) -> Arguments | None:
     """What the arguments mean in the mode that was chosen; None where there is no such mode."""
     if not tool.by:
         return tool.arguments
     chosen = given.get(tool.by)
     mode = tool.modes.get(chosen) if isinstance(chosen, str) else None
-    return None if mode is None else {tool.by: Argument("data"), **tool.arguments, **mode}
+    return None if mode is None else Arguments({tool.by: Argument("data"), **tool.arguments, **mode})

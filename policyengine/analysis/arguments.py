@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from policyengine.analysis.tools import Argument
+from policyengine.analysis.tools import Argument, Arguments
 from policyengine.effects import (
     CLEAN,
     Cause,
@@ -71,33 +71,30 @@ class Analysis:
         return found._replace(path=through(links, below(links, found.path))) if links else found
 
 
-Arguments = Mapping[str, Argument]
 Given = Mapping[str, Frozen]
 Handler = Callable[[Analysis, str, Arguments, Given], None]
 
 
 def handle(analysis: Analysis, arguments: Arguments, given: Given) -> None:
     """Turn the given arguments into effects, working directory first."""
-    order = [name for name, meaning in arguments.items() if name in given or meaning.default is not None]
-    if len(order) > 1:
-        order.sort(key=lambda name: arguments[name].role != "chdir")
-    for name in order:
-        meaning = arguments[name]
+    for name in arguments.order(given):
+        role, default, items = arguments[name]
         value = given.get(name)
         if value is None:
-            value = meaning.default
+            value = default
         if value is None:
             continue
-        if meaning.items is not None and isinstance(value, tuple):
-            _items(analysis, meaning, value)
-            continue
-        for text in _texts(analysis, name, meaning.role, value):
-            handler = _HANDLERS.get(meaning.role, _code)
-            handler(analysis, text, arguments, given)
+        if items is not None and isinstance(value, tuple):
+            _items(analysis, items, value)
+        elif role == "shell" and isinstance(value, str) and not _fault(value, role):
+            _shell(analysis, value, arguments, given)
+        else:
+            for text in _texts(analysis, name, role, value):
+                _HANDLERS.get(role, _code)(analysis, text, arguments, given)
 
 
-def _items(analysis: Analysis, meaning: Argument, items: Sequence[Frozen]) -> None:
-    inner = {name: Argument(role) for name, role in (meaning.items or {}).items()}
+def _items(analysis: Analysis, roles: Mapping[str, str], items: Sequence[Frozen]) -> None:
+    inner = Arguments({name: Argument(role) for name, role in roles.items()})
     for item in items[:MAX_PATHS]:
         if isinstance(item, Mapping):
             handle(analysis, inner, item)
@@ -251,7 +248,7 @@ def _edits(arguments: Arguments, given: Given) -> Iterator[tuple[str, str, bool]
     for name, meaning in arguments.items():
         items = given.get(name)
         if meaning.items is not None and isinstance(items, tuple):
-            inner = {key: Argument(role) for key, role in meaning.items.items()}
+            inner = Arguments({key: Argument(role) for key, role in meaning.items.items()})
             groups += [(inner, item) for item in items[:MAX_PATHS] if isinstance(item, Mapping)]
     for meanings, item in groups:
         old, new = _text_in("old", meanings, item), _text_in("new", meanings, item)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from policyengine.records import NamedTuple
@@ -17,6 +17,25 @@ class Argument(NamedTuple):
     role: str
     default: str | None = None
     items: Mapping[str, str] | None = None
+
+
+class Arguments(dict[str, Argument]):
+    """Arguments by name, in the description's order."""
+
+    __slots__ = ("lasting",)
+
+    def __init__(self, meanings: Mapping[str, Argument] = {}) -> None:
+        super().__init__(meanings)
+        self.lasting = any(meaning.default is not None for meaning in meanings.values())
+
+    def order(self, given: Mapping[str, object]) -> Sequence[str]:
+        """Name those that are given or have a default, those first that say where the call happens."""
+        if len(given) == 1 and not self.lasting:
+            return [name for name in given if name in self]
+        names = [name for name, meaning in self.items() if name in given or meaning.default is not None]
+        if len(names) > 1:
+            names.sort(key=lambda name: self[name].role != "chdir")
+        return names
 
 
 class Tool(NamedTuple):
@@ -33,12 +52,12 @@ class Tool(NamedTuple):
     """
 
     name: str
-    arguments: Mapping[str, Argument] = {}
+    arguments: Arguments = Arguments()
     needs: tuple[str, ...] = ()
     use: str = ""
     opaque: bool = False
     by: str = ""
-    modes: Mapping[str, Mapping[str, Argument]] = {}
+    modes: Mapping[str, Arguments] = {}
 
 
 class Tools:
@@ -84,8 +103,10 @@ def _tool(name: str, compiled: Compiled) -> Tool:
     )
 
 
-def _arguments(compiled: Mapping[str, Any]) -> Mapping[str, Argument]:
-    return {
-        name: Argument(given) if isinstance(given, str) else Argument(given["r"], given.get("d"), given.get("i"))
-        for name, given in compiled.items()
-    }
+def _arguments(compiled: Mapping[str, Any]) -> Arguments:
+    return Arguments(
+        {
+            name: Argument(given) if isinstance(given, str) else Argument(given["r"], given.get("d"), given.get("i"))
+            for name, given in compiled.items()
+        }
+    )
