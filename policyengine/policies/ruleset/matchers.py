@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from policyengine.effects import Effect, FileAttribute, FileDelete, FileRead, FileWrite
 from policyengine.patterns import glob_test
 from policyengine.policies.ruleset.sight import Sight
+from policyengine.policies.ruleset.zones import NONE
 
 # Plain data out of a bundle: its shape was checked when it was compiled.
 Matcher: TypeAlias = Sequence[Sequence[Any]]
@@ -142,7 +143,7 @@ def zones_of(kind: type[Effect], field: str) -> Callable[[Any, Sight], frozenset
         )
     if kind in ON_FILES:
         return lambda effect, sight: sight.touched(effect[index], effect.unknown, effect.glob)
-    return lambda effect, sight: sight.touched(effect[index], False, False)
+    return lambda effect, sight: sight.touched(effect[index], False, False) if effect[index] else NONE  # mostly none
 
 
 def _host_test(kind: type[Effect], zones: Sequence[str]) -> EffectTest:

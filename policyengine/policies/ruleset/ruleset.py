@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from policyengine.effects import KINDS, Effect, Facts
 from policyengine.model import Finding, Outcome, Request, Severity, Verdict
@@ -55,26 +55,31 @@ class RuleSet:
         The profile's own answer about an effect is left out where a rule that is enforced says at least as much.
         """
         sight = Sight(self._ready_zones, request.context, facts.effects)
-        found: list[tuple[Rule, Effect]] = []
-        for effect, matching in self._several(sight) if len(facts.effects) > MANY else self._each(sight):
-            if matching:
-                found += [(rule, effect) for rule in matching]
+        found = self._several(sight) if len(facts.effects) > MANY else self._each(sight)
         findings = _findings(found) if found else []
-        findings += [rule.finding(None, None) for rule in self._ready_requests().matching(request)]
+        requests = self._requests or self._ready_requests()
+        findings += [rule.finding(None, None) for rule in requests.matching(request)]
         return _verdict(self.name, findings)
 
-    def _each(self, sight: Sight) -> Iterator[tuple[Effect, list[Rule]]]:
-        return ((effect, self._matching(effect, sight)) for effect in sight.effects)
+    def _each(self, sight: Sight) -> list[tuple[Rule, Effect]]:
+        found = []
+        for effect in sight.effects:
+            matching = self._matching(effect, sight)
+            if matching:
+                found += [(rule, effect) for rule in matching]
+        return found
 
-    def _several(self, sight: Sight) -> Iterator[tuple[Effect, list[Rule]]]:
+    def _several(self, sight: Sight) -> list[tuple[Rule, Effect]]:
         """The same where effects repeat themselves: those that differ in their spans alone are judged once."""
         known: dict[object, list[Rule]] = {}
+        found = []
         for effect in sight.effects:
             key = (type(effect), effect[:-2], effect[-1])
             rules = known.get(key)
             if rules is None:
                 rules = known[key] = self._matching(effect, sight)
-            yield effect, rules
+            found += [(rule, effect) for rule in rules]
+        return found
 
     def _matching(self, effect: Effect, sight: Sight) -> list[Rule]:
         index, default = self._indexes.get(type(effect)) or self._index(type(effect))
