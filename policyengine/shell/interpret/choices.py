@@ -32,19 +32,20 @@ def chosen(machine: Machine, key: str, choices: Sequence[Value], otherwise: Valu
     return otherwise if at is None else choices[at]
 
 
-def each(machine: Machine, run: Callable[[], None], most: int = MAX_COMBINATIONS) -> None:
-    """Run something once for each combination of the values that it reads."""
-    outer, machine.seen = machine.seen, {}
-    bound, machine.combinations = machine.combinations, most
+def each(machine: Machine, run: Callable[..., None], *given: object, most: int = MAX_COMBINATIONS) -> None:
+    """Run something, with what it is given, once for each combination of the values that it reads."""
+    outer, bound = machine.seen, machine.combinations
+    machine.seen, machine.combinations = {}, most
     mark, out = len(machine.trail), machine.out
     start = out.live if out is not None else []
-    run()
+    run(*given)
     if machine.seen:
         first, written = machine.changes(mark), out.live if out is not None else []
         machine.undo(mark)
+        machine.out = out
         if out is not None:
             out.live = start
-        _others(machine, run, lambda: _again(machine, first, written))
+        _others(machine, lambda: run(*given), lambda: _again(machine, first, written))
     machine.seen, machine.combinations = outer, bound
 
 
@@ -69,7 +70,7 @@ def _others(machine: Machine, run: Callable[[], None], again: Callable[[], None]
     def attempt(picks: tuple[int, ...]) -> None:
         machine.step()
         machine.picks = {**(outer or {}), **dict(zip(names, picks, strict=True))}
-        each(machine, run, most)
+        each(machine, run, most=most)
 
     others = list(itertools.product(*map(range, sizes)))[1:]
     branches(machine, [again, *[lambda picks=picks: attempt(picks) for picks in others]])

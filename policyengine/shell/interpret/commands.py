@@ -27,13 +27,14 @@ from policyengine.shell.interpret.endings import revived
 from policyengine.shell.interpret.evaluate import ScriptFile, driven, run_file, shell_text
 from policyengine.shell.interpret.globs import computable, matches
 from policyengine.shell.interpret.joining import branches, one_of
-from policyengine.shell.interpret.machine import MAX_CHOICES, Definition, Machine, Ways
+from policyengine.shell.interpret.machine import MAX_CHOICES, Definition, Machine
 from policyengine.shell.interpret.notes import note_name, note_words
 from policyengine.shell.interpret.parameters import UNKNOWN_NAME, variable_values
 from policyengine.shell.interpret.programs import run_program
 from policyengine.shell.interpret.redirects import permanent, place_of, redirected
 from policyengine.shell.interpret.streams import Stream
 from policyengine.shell.interpret.unset import unset_reading
+from policyengine.shell.interpret.ways import in_function
 from policyengine.shell.interpret.words import expand_all
 from policyengine.shell.nodes import Redirect, SimpleCommand, Word
 from policyengine.shell.paths import base_name, is_below, resolve
@@ -56,7 +57,7 @@ _UNKNOWN_SOURCE: Taints = frozenset({Taint.INPUT})
 def simple(machine: Machine, node: SimpleCommand) -> None:
     """Interpret a simple command, once for each combination of the values that its words may have."""
     machine.step()
-    each(machine, lambda: _once(machine, node))
+    each(machine, _once, machine, node)
 
 
 def _once(machine: Machine, node: SimpleCommand) -> None:
@@ -207,7 +208,7 @@ def _external(machine: Machine, head: Value, arguments: Sequence[Value], span: S
         name = base_name(path)
         versions = machine.file(path) if machine.where is Where.HERE else ()
         taint = frozenset().union(*[item.taint for item in versions])
-    texts = tuple([_text(value) for value in arguments])
+    texts = tuple([value.text if value.exact else None for value in arguments])
     machine.effects.append(Execute(name, path, texts, False, taint, machine.where, span, name))
     program = machine.program(name)
     if versions:
@@ -221,7 +222,7 @@ def _external(machine: Machine, head: Value, arguments: Sequence[Value], span: S
 
 
 def _knows_path(machine: Machine) -> bool:
-    return machine.variable("PATH") is not None or "PATH" in machine.situation.left.exports
+    return machine.cells.get("PATH") is not None or "PATH" in machine.situation.left.exports
 
 
 def _on_path(machine: Machine, name: str) -> str:
@@ -325,11 +326,6 @@ def called(machine: Machine, name: str, definition: Definition, arguments: tuple
     machine.positional, machine.local, machine.base, machine.fixed = saved
     for variable, value in reversed(hidden):
         machine.put(variable, value)
-
-
-def in_function(number: int, outer: Ways) -> Ways:
-    """What `return` leaves has that number; loops around the call are not seen from there."""
-    return Ways(outer.exit, number)
 
 
 def _alias(machine: Machine, name: str, value: Value, arguments: list[Value]) -> None:

@@ -24,10 +24,11 @@ from policyengine.records import NamedTuple
 from policyengine.shell.code import is_filled_in, read_code
 from policyengine.shell.interpret.acts import carried, perform
 from policyengine.shell.interpret.joining import one_of
-from policyengine.shell.interpret.machine import Limit, Machine, Ways
+from policyengine.shell.interpret.machine import Limit, Machine
 from policyengine.shell.interpret.streams import OUTER_INPUT, Stream
 from policyengine.shell.interpret.syntax import readings
 from policyengine.shell.interpret.trees import taint_below
+from policyengine.shell.interpret.ways import in_source
 from policyengine.shell.paths import base_name, normal
 from policyengine.shell.values import Value, from_template
 
@@ -300,11 +301,6 @@ def _versions(machine: Machine, file: ScriptFile) -> tuple[WrittenFile, ...]:
         return (WrittenFile(file.path, None, taint),) if taint else ()
     names = (file.path, *[file.path + end for end in _COMPLETED["node"] if file.language == "node"])
     return next((versions for versions in map(machine.file, names) if versions), ())
-
-
-def in_source(number: int, outer: Ways) -> Ways:
-    """`return` ends a file that is read by `source` (bash manual 4.1)."""
-    return outer._replace(function=number)
 
 
 def source_file(machine: Machine, path: str, unknown: bool, span: Span | None, run: Callable[[Value], None]) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from policyengine.shell.interpret.machine import MAX_PASSES, Limit, Machine, Variable, Ways, common, join_variables
+from policyengine.shell.interpret.machine import MAX_PASSES, Limit, Machine, Variable, common, join_variables
 from policyengine.shell.interpret.streams import Sink, Written, joined, noted, repeated
+from policyengine.shell.interpret.ways import in_loop, in_round
 from policyengine.shell.paths import Place
 from policyengine.shell.values import Value
 
@@ -117,14 +118,9 @@ def loop(machine: Machine, once: Callable[[], None]) -> None:
     machine.scope(lambda: _looped(machine, lambda: a_round(machine, once)), in_loop)
 
 
-def in_loop(number: int, outer: Ways) -> Ways:
-    """What `break` leaves has that number."""
-    return outer._replace(loops=(*outer.loops, number))
-
-
 def a_round(machine: Machine, once: Callable[[], None]) -> None:
     """Run the body of a loop, which `continue` leaves."""
-    machine.scope(once, lambda number, outer: outer._replace(rounds=(*outer.rounds, number)))
+    machine.scope(once, in_round)
 
 
 def _looped(machine: Machine, once: Callable[[], None]) -> None:

@@ -15,6 +15,7 @@ from policyengine.records import NamedTuple
 from policyengine.shell.interpret.notes import Note, Step, note_stream, note_variable
 from policyengine.shell.interpret.streams import MAX_TEXT, OUTER_INPUT, Sink, Stream, shared_start
 from policyengine.shell.interpret.trees import arrived_at
+from policyengine.shell.interpret.ways import NO_WAYS, Ways, in_program, in_subshell
 from policyengine.shell.nodes import Function, Script, Statement
 from policyengine.shell.paths import Place
 from policyengine.shell.programs import Program, Programs
@@ -77,18 +78,6 @@ class Target(NamedTuple):
     glob: bool = False
 
 
-class Ways(NamedTuple):
-    """What `exit`, `return`, `break` and `continue` leave at present, by number; None or empty: nothing."""
-
-    exit: int | None = None
-    function: int | None = None
-    loops: tuple[int, ...] = ()
-    rounds: tuple[int, ...] = ()
-
-
-NO_WAYS = Ways()
-
-
 class Runner(Protocol):
     """The two ways down that words and builtins need, given to the machine so that no module imports upwards."""
 
@@ -109,8 +98,8 @@ class Machine:
     __slots__ = (
         "aliasing", "asynchronous", "base", "called", "calling", "cells", "code", "combinations", "commands",
         "conditional", "depth", "described", "descriptors", "effects", "exports", "fields", "files", "fixed",
-        "links", "local", "most_commands", "next_descriptor", "notes", "out", "outputs", "passes", "picks",
-        "pipes", "positional", "programs", "runner", "scopes", "seen", "situation", "source", "stdin",
+        "links", "local", "most_commands", "most_fields", "next_descriptor", "notes", "out", "outputs", "passes",
+        "picks", "pipes", "positional", "programs", "runner", "scopes", "seen", "situation", "source", "stdin",
         "texts", "trail", "trees", "ways", "where",
     )  # fmt: skip
 
@@ -130,7 +119,7 @@ class Machine:
         self.fixed: Span | None = None
         self.stdin = OUTER_INPUT
         self.out: Sink | None = None
-        self.descriptors: dict[int, Target | Stream] = {}
+        self.descriptors: dict[int, Target | Stream] = {}  # replaced, never changed
         self.pipes: dict[str, Script] = {}
         self.next_descriptor = 63
         self.positional: tuple[Value, ...] | None = ()
@@ -147,6 +136,7 @@ class Machine:
         self.texts = 1  # that are tried in turn as what is read
         self.scopes = 0  # that were numbered so far
         self.most_commands = MAX_COMMANDS + len(source) // CHARACTERS_PER_COMMAND
+        self.most_fields = MAX_FIELDS + len(source) // CHARACTERS_PER_FIELD
         self.passes = 0
         self.depth = 0
         self.aliasing = False
@@ -200,9 +190,10 @@ class Machine:
 
     def program(self, name: str) -> Program | None:
         """The description of a program, looked up once for each name."""
-        if name not in self.described:
-            self.described[name] = self.programs.find(name)
-        return self.described[name]
+        found = self.described.get(name)
+        if found is None and name not in self.described:
+            found = self.described[name] = self.programs.find(name)
+        return found
 
     def step(self) -> None:
         """Count one command.
@@ -252,7 +243,7 @@ class Machine:
             Limit: there were too many.
         """
         self.fields += fields
-        if self.fields > MAX_FIELDS + len(self.source) // CHARACTERS_PER_FIELD:
+        if self.fields > self.most_fields:
             raise Limit("too many arguments from expansions")
 
     def read(self, characters: int) -> None:
@@ -296,13 +287,13 @@ class Machine:
 
     def forked(self, run: Callable[[], Answer]) -> Answer:
         """Run something as a subshell would: what it changes is undone."""
-        mark = len(self.trail)
+        mark, trail = len(self.trail), self.trail
         saved = self.positional, self.descriptors, self.stdin, self.out
-        self.descriptors = dict(self.descriptors)
         try:
-            return self.scope(run, _subshell)
+            return self.scope(run, in_subshell)
         finally:
-            self.undo(mark)
+            if len(trail) > mark:
+                self.undo(mark)
             self.positional, self.descriptors, self.stdin, self.out = saved
 
     def process(self, run: Callable[[], Answer]) -> Answer:
@@ -313,7 +304,7 @@ class Machine:
         self.cells["/cwd"] = saved[0]["/cwd"]
         self.trail, self.local = [], None
         try:
-            return self.scope(run, lambda number, _: Ways(number))
+            return self.scope(run, in_program)
         finally:
             self.cells, self.trail, self.positional, self.local = saved
 
@@ -357,12 +348,6 @@ def versions(path: str, stream: Stream) -> tuple[WrittenFile, ...]:
 
 def _appended(before: str | None, text: str | None) -> str | None:
     return before + text if before is not None and text is not None and len(before) <= MAX_TEXT else None
-
-
-def _subshell(number: int, outer: Ways) -> Ways:
-    """A subshell ends where what is around it would be left (bash manual 3.2.5.3)."""
-    inside = tuple([number for _ in outer.loops])
-    return Ways(number, number if outer.function is not None else None, inside, inside)
 
 
 def _exported(cell: object) -> bool:

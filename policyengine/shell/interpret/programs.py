@@ -38,7 +38,7 @@ def run_program(machine: Machine, program: Program, name: str, arguments: Sequen
         if handler is not None:
             handler(invocation, use)
         else:
-            language_role(invocation, use)
+            _in_language(invocation, use, program)
     if reading.flags and not reading.flags.isdisjoint(ARRIVING):
         arrived(invocation, machine.effects[before:])
     project = PROJECTS.get(program.name)
@@ -50,12 +50,12 @@ def run_program(machine: Machine, program: Program, name: str, arguments: Sequen
         _tail(invocation, tail)
     if machine.out is not None:
         _print(invocation)
-    _read_again(invocation, program)
 
 
-def _read_again(invocation: Invocation, program: Program) -> None:
-    """What looks like a script may be no argument at all, and what follows it an option (`sh $x -c …`)."""
-    if any(use.role.startswith("script:") and _may_be_none(use.value) for use in invocation.reading.uses):
+def _in_language(invocation: Invocation, use: Use, program: Program) -> None:
+    """Code or a script. What looks like one may be no argument at all, and what follows an option (`sh $x -c …`)."""
+    language_role(invocation, use)
+    if use.role.startswith("script:") and _may_be_none(use.value):
         machine, name, span = invocation.machine, invocation.origin, invocation.span
         rest = [value for value in invocation.arguments if not _may_be_none(value)]
         machine.forked(lambda: run_program(machine, program, name, rest, span))
@@ -85,12 +85,14 @@ def _print(invocation: Invocation) -> None:
     if known is not None:
         machine.emit(known)
         return
-    stream = invocation.content
     if output == "arguments":
         machine.emit(_arguments(invocation.reading.operands))
-    elif output == "settings":
+        return
+    if output == "settings":
         machine.emit(Stream(":\n"))  # as good as what it prints: evaluated, it sets variables and functions
-    elif output == "listing":
+        return
+    stream = invocation.content
+    if output == "listing":
         if invocation.connected:
             machine.emit(Stream(None, stream.taint, "", invocation.peer, stream.driven))
         elif not invocation.reading.tails:

@@ -12,13 +12,14 @@ from policyengine.effects import Exhaust
 from policyengine.shell.interpret.arithmetic import arithmetic
 from policyengine.shell.interpret.choices import MAX_COMBINATIONS, each, every
 from policyengine.shell.interpret.commands import simple
-from policyengine.shell.interpret.joining import a_round, before, branches, in_loop, join, loop, nothing
+from policyengine.shell.interpret.joining import a_round, before, branches, join, loop, nothing
 from policyengine.shell.interpret.latent import evaluated, named
 from policyengine.shell.interpret.lists import Ended
 from policyengine.shell.interpret.machine import MAX_PASSES, Definition, Machine, Target, Variable, common, join_values
 from policyengine.shell.interpret.notes import Step, note_stream
 from policyengine.shell.interpret.redirects import redirected
 from policyengine.shell.interpret.streams import OUTER_INPUT, Sink, Stream
+from policyengine.shell.interpret.ways import in_loop
 from policyengine.shell.interpret.words import expand_all, expand_body, expand_one
 from policyengine.shell.nodes import (
     AndOr,

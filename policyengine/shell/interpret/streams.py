@@ -169,6 +169,8 @@ def _behind(before: Piece | None, text: str) -> Piece:
 
 
 def _text(piece: Piece | None) -> str:
+    if piece is not None and piece.before is None:  # mostly
+        return piece.text
     return _since(piece, frozenset())
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
 from policyengine.effects import CLEAN, HOLE, Cause, Span, Taints
 from policyengine.shell.interpret.arithmetic import arithmetic
@@ -17,6 +16,7 @@ from policyengine.shell.interpret.choices import chosen
 from policyengine.shell.interpret.machine import Machine, versions
 from policyengine.shell.interpret.notes import Step, note_stream
 from policyengine.shell.interpret.parameters import operand, parameter
+from policyengine.shell.interpret.splitting import separators
 from policyengine.shell.interpret.streams import MAX_TEXT
 from policyengine.shell.nodes import (
     Arithmetic,
@@ -41,24 +41,24 @@ _GLOB_CHARACTER = re.compile(r"[*?\[]")
 _TILDE = re.compile(r"~[^/:]*")
 _new = tuple.__new__
 
-IFS = " \t\n"
 CHARACTERS_AS_FIELD = 256  # of a text that expansions make: so many count as one more of them (`x=$x$x`)
 
 
 def expand_all(machine: Machine, words: Sequence[Word]) -> list[Value]:
     """The fields of all words of a command."""
     values: list[Value] = []
-    base = machine.base
+    base, active = machine.base, _ACTIVE
     for word in words:
         parts = word.parts
         if len(parts) == 1 and base is not None:
             part = parts[0]
-            if type(part) is Literal and not _ACTIVE(part.text):  # nearly every word: no call below
-                values.append(
-                    _new(Value, (part.text, True, False, False, CLEAN, (word.start + base, word.end + base), ""))
-                )
-                continue
-        values.extend(expand(machine, word) if values else _name(machine, word))
+            if type(part) is Literal:
+                text = part.text
+                if not active(text):  # nearly every word: no call below
+                    span = (word.start + base, word.end + base)
+                    values.append(_new(Value, (text, True, False, False, CLEAN, span, "")))
+                    continue
+        values += expand(machine, word) if values else _name(machine, word)
     return values
 
 
@@ -217,7 +217,7 @@ class Fields:
     def _split(self, text: str) -> None:
         if not text:
             return
-        ifs = _separators(self.machine)
+        ifs = separators(self.machine)
         if ifs is None:
             self.active(text)
             return
@@ -378,23 +378,3 @@ def _process(machine: Machine, part: ProcessSubstitution) -> str:
 
 def _leading_text(parts: Sequence[WordPart]) -> str:
     return parts[0].text if parts and isinstance(parts[0], Literal | Escaped | SingleQuoted) else ""
-
-
-@lru_cache(maxsize=16)
-def _splitter(ifs: str) -> re.Pattern[str]:
-    """Runs of blanks separate once, every other separator separates each time (bash manual 3.5.7)."""
-    blanks = "".join(re.escape(char) for char in ifs if char in IFS)
-    others = "".join(re.escape(char) for char in ifs if char not in IFS)
-    if not others:
-        return re.compile(f"[{blanks}]+")
-    return re.compile(f"[{blanks}]*[{others}][{blanks}]*|[{blanks}]+" if blanks else f"[{others}]")
-
-
-def _separators(machine: Machine) -> re.Pattern[str] | None:
-    variable = machine.variable("IFS")
-    if variable is None or not variable.choices:
-        return _splitter(IFS)
-    ifs = variable.choices[0]
-    if not ifs.exact:
-        return _splitter(IFS)
-    return _splitter(ifs.text) if ifs.text else None
