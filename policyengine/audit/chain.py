@@ -14,9 +14,9 @@ class Chain:
     def __init__(self, name: str, head: Head | None) -> None:
         self.name = name
         self.problems: list[Problem] = []
-        self._head = head
+        self.head = head
         self._number = 0  # of the line in the file
-        self._highest = 0  # of the records that were seen
+        self.highest = 0  # number of the last record that was seen
         self._before: tuple[int, str] | None = (0, START_HASH)  # number and digest of the line before; None: it is bad
         self._bad = 0  # bad lines since the last good one: each stands for a record, or was put in
         self._missing: set[int] = set()
@@ -44,14 +44,14 @@ class Chain:
         return True
 
     def _place(self, line: Line) -> None:
-        expected = self._highest + 1
+        expected = self.highest + 1
         if line.seq < expected:
             self._out_of_place(line.seq)
         else:
             gap = range(expected + min(self._bad, line.seq - expected), line.seq)
             self._missing.update(gap)
             self._follows(line)
-            self._highest = line.seq
+            self.highest = line.seq
         self._count(line)
         self._bad = 0
         self._before = line.seq, line.digest
@@ -59,7 +59,7 @@ class Chain:
     def _out_of_place(self, seq: int) -> None:
         if seq in self._missing:
             self._missing.discard(seq)
-            self._add("audit.reordered", f"record {seq} stands behind record {self._highest}")
+            self._add("audit.reordered", f"record {seq} stands behind record {self.highest}")
         else:
             self._add("audit.repeated", f"record {seq} stands here once more")
 
@@ -71,26 +71,31 @@ class Chain:
         self._good += 1
         self._first = line.at if self._first is None else self._first
         self._last = line.at
-        if self._head is not None and line.seq == self._head.total:
+        if self.head is not None and line.seq == self.head.total:
             self._at_head = line.digest
 
-    def end(self, torn: int, hint: str = "") -> Extent:
+    def end(self, torn: int, counted: int, hint: str = "") -> Extent:
         """Say how much holds, once there are no more lines.
 
         Args:
             torn: bytes behind the last whole line.
+            counted: records that the head counts now; writers may have gone on since it was read first.
             hint: what else may explain a segment that is too short.
         """
-        if self._head is not None:
-            self._compare(self._head, torn, hint)
+        if self.head is not None:
+            self._compare(self.head, counted, hint)
+        if torn:
+            self._settle()
+            self._number += 1
+            self._add("audit.torn", f"{torn} bytes of a record that was not written to its end")
         self._settle()
         if self._missing:
             self._add("audit.removed", f"{len(self._missing)} records are missing, the first is {min(self._missing)}")
         return Extent(self.name, self._good, self._first, self._last)
 
-    def _compare(self, head: Head, torn: int, hint: str) -> None:
+    def _compare(self, head: Head, counted: int, hint: str) -> None:
         """Hold the end against the head: a log ahead of its head is a crash's, one behind is not."""
-        last, least = self._highest, head.total + head.torn
+        last, least = self.highest, head.total + head.torn
         if self._bad == 1 and last >= least and self._doubtful and self._doubtful.code == "audit.altered":
             # Nobody was told of this line, and a loss of power may keep a line's length and not its bytes.
             self._doubtful = self._doubtful._replace(
@@ -100,12 +105,10 @@ class Chain:
             self._add("audit.truncated", f"{least - last - self._bad} records fewer than the head counts{hint}")
         elif last >= head.total and head.total and self._at_head != head.last:
             self._add("audit.forked", f"record {head.total} is not the one that the head names")
-        elif last > head.total:
-            self._add("audit.ahead", f"{last - head.total} records more than the head counts, as a crash leaves them")
-        if torn:
-            self._settle()
-            self._number += 1
-            self._add("audit.torn", f"{torn} bytes of a record that was not written to its end")
+        elif last > counted + 1:
+            self._add("audit.head-old", f"{last - counted} records more than the head counts: it was taken back")
+        elif last > counted:
+            self._add("audit.ahead", "one record more than the head counts, as a crash leaves it")
 
     def _settle(self) -> None:
         if self._doubtful is not None:

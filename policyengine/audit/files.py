@@ -59,11 +59,23 @@ def open_folder(path: str | os.PathLike[str], parent: int | None = None, *, crea
         if error.errno == errno.ENOTDIR and _is_link(path, parent):
             raise AuditError("audit.symlink", f"`{path}` is a link, which is not followed") from error
         raise failed(error, f"cannot open the folder `{path}`") from error
-    found = os.fstat(opened)
-    if create and (found.st_mode & _OTHERS_WRITE or found.st_uid != os.geteuid()):
+    try:
+        found = _seen(opened)
+        if create and (found.st_mode & _OTHERS_WRITE or found.st_uid != os.geteuid()):
+            raise AuditError(
+                "audit.unsafe-file", f"the folder `{path}` has to be its owner's alone to write (chmod 700)"
+            )
+    except AuditError:
         os.close(opened)
-        raise AuditError("audit.unsafe-file", f"the folder `{path}` has to be its owner's alone to write (chmod 700)")
+        raise
     return opened
+
+
+def _seen(opened: int) -> os.stat_result:
+    try:
+        return os.fstat(opened)
+    except OSError as error:
+        raise failed(error, "cannot look at what was opened") from error
 
 
 def _is_link(path: str | os.PathLike[str], parent: int | None) -> bool:
@@ -81,11 +93,16 @@ def open_file(folder: int, name: str, flags: int) -> int:
         opened = os.open(name, flags | _CAREFULLY, 0o600, dir_fd=folder)
     except OSError as error:
         raise failed(error, f"cannot open `{name}`") from error
-    found = os.fstat(opened)
-    shared = found.st_nlink != 1 or found.st_mode & _OTHERS_WRITE or found.st_uid != os.geteuid()
-    if not stat.S_ISREG(found.st_mode) or (flags & os.O_ACCMODE != os.O_RDONLY and shared):
+    try:
+        found = _seen(opened)
+        shared = found.st_nlink != 1 or found.st_mode & _OTHERS_WRITE or found.st_uid != os.geteuid()
+        if not stat.S_ISREG(found.st_mode) or (flags & os.O_ACCMODE != os.O_RDONLY and shared):
+            raise AuditError(
+                "audit.unsafe-file", f"`{name}` has to be a plain file of one name that its owner may write"
+            )
+    except AuditError:
         os.close(opened)
-        raise AuditError("audit.unsafe-file", f"`{name}` has to be a plain file of one name that its owner may write")
+        raise
     return opened
 
 

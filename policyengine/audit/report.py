@@ -26,7 +26,7 @@ STANDINGS: dict[str, Standing] = {
     # What crashes leave behind: nothing that was acknowledged is missing.
     "audit.torn": Standing.SOUND,  # half a line at the end, which the next writer cuts off
     "audit.repaired": Standing.SOUND,  # a writer did so
-    "audit.ahead": Standing.SOUND,  # records that the head does not count yet
+    "audit.ahead": Standing.SOUND,  # a record that the head does not count yet
     "audit.head-torn": Standing.SOUND,  # half a head; the other half holds
     "audit.unused": Standing.SOUND,  # a segment that was begun and holds nothing
     # What cannot be read or checked.
@@ -47,6 +47,7 @@ STANDINGS: dict[str, Standing] = {
     "audit.truncated": Standing.TAMPERED,  # fewer records than the head counts
     "audit.head-missing": Standing.TAMPERED,
     "audit.head-altered": Standing.TAMPERED,
+    "audit.head-old": Standing.TAMPERED,  # more than one record behind: an older copy
     "audit.head-foreign": Standing.TAMPERED,  # the head of another segment
     "audit.segment-missing": Standing.TAMPERED,
     "audit.segment-unknown": Standing.TAMPERED,  # not in the manifest

@@ -106,7 +106,7 @@ class Segment:
         self._start = f'{{"v":1,"segment":"{self.name}","seq":'
         self._kid = f',"kid":"{macs.kid}","prev":"'
         self._key = macs.writing(Use.RECORD)
-        self._dirty = False
+        self._dirty = False  # whether there may be a line behind the last one that was acknowledged
         self._checked = -CHECK_SECONDS
         self._length = 0  # bytes of the last line, if it is one of this writer's
 
@@ -124,6 +124,7 @@ class Segment:
             raise Unsound(head.code, head.message)
         end = end_of(self._file, size, head, self._macs)
         self.name, self.count, self.last, self.at, self.size = head.segment, end.seq, end.digest, end.at, end.size
+        self._is_behind = end.seq > head.total
         self.torn = size - end.size  # bytes
         self.torn_digest = ""
         if self.torn:
@@ -156,6 +157,8 @@ class Segment:
             raise AuditError("audit.clock", "the clock gives no time")
         if self._dirty:
             self._clean()
+        if self._is_behind:
+            self._write_head()
         if not self._checked <= now < self._checked + CHECK_SECONDS:
             self._check_untouched()
             self._checked = now
@@ -169,6 +172,7 @@ class Segment:
         self.count, self.last, self.at = seq, digest(line), at
         self.size += len(line)
         self._length = len(line)
+        self._is_behind = True
         self._dirty = False
         self._write_head()
         return Receipt(self.name, seq, self.last)
@@ -199,6 +203,8 @@ class Segment:
         raise AuditError("audit.io", "a record could not be written in one piece")
 
     def _write_head(self) -> None:
+        """Count the last record. No other follows before that: a head is never more than one record behind."""
+        self._is_behind = True
         try:
             slot = head_slot(self.name, self.count, self.last, self._macs)
             written = os.pwrite(self._head, slot, SLOT * (self.count % 2))
@@ -206,6 +212,7 @@ class Segment:
             raise failed(error, "the head of a segment could not be written") from error
         if written != SLOT:
             raise AuditError("audit.full", "the head of a segment could not be written whole")
+        self._is_behind = False
 
     def _clean(self) -> None:
         """Cut off a line that is not acknowledged, and nothing else.
@@ -276,6 +283,8 @@ def end_of(opened: int, size: int, head: Head, macs: Macs) -> End:
             raise Unsound(found.code, found.message)
     if end.seq < head.total + head.torn:
         raise Unsound("audit.truncated", "the segment has fewer records than its head says")
+    if end.seq > head.total + 1:
+        raise Unsound("audit.head-old", "the head is more than one record behind: it was taken back")
     if end.seq == head.total and end.digest != head.last:
         raise Unsound("audit.forked", "the last record is not the one that the head names")
     return end

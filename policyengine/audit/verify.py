@@ -173,10 +173,17 @@ class _Reader:
             elif chain.take(found):
                 assert isinstance(found, Line)
                 self._note(found)
-        extent = chain.end(torn, "" if chain.name in self._durable else _PERHAPS)
+        extent = chain.end(torn, self._counted(stream, chain), "" if chain.name in self._durable else _PERHAPS)
         self.problems += _as_copied(chain) if extent.records == 0 else chain.problems
         self._held[chain.name] = extent.records
         return extent
+
+    def _counted(self, stream: _Stream, chain: Chain) -> int:
+        """How many records the head counts; it is read once more where writers may have gone on meanwhile."""
+        if chain.head is None or chain.highest <= chain.head.total + 1:
+            return 0 if chain.head is None else chain.head.total
+        head = self._head(stream)
+        return head.total if isinstance(head, Head) else chain.head.total
 
     def _note(self, line: Line) -> None:
         """Keep in mind what a record says of the log itself."""

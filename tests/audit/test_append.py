@@ -211,10 +211,11 @@ def test_a_segment_that_was_tampered_with_is_left_as_it_is(tmp_path: Path) -> No
     assert found(log) == (Standing.TAMPERED, ["audit.truncated"])
 
 
-@pytest.mark.parametrize("spoil", ["cut", "edit", "head"])
+@pytest.mark.parametrize("spoil", ["cut", "edit", "head", "old head"])
 def test_a_file_that_was_tampered_with_is_refused(tmp_path: Path, spoil: str) -> None:
     file = tmp_path / "audit.jsonl"
     log = _opened(file)
+    head = Path(f"{file}.head").read_bytes()
     for number in range(3):
         log.append({"type": "test", "number": number})
     log.close()
@@ -223,8 +224,8 @@ def test_a_file_that_was_tampered_with_is_refused(tmp_path: Path, spoil: str) ->
     elif spoil == "edit":
         change(file, lambda lines: [*lines[:-1], lines[-1].replace(b"2", b"3")])
     else:
-        Path(f"{file}.head").write_bytes(b"x" * 1024)
-    assert _code(file) in {"audit.truncated", "audit.altered", "audit.head-altered"}
+        Path(f"{file}.head").write_bytes(b"x" * 1024 if spoil == "head" else head)
+    assert _code(file) in {"audit.truncated", "audit.altered", "audit.head-altered", "audit.head-old"}
 
 
 def test_a_manifest_that_was_tampered_with_lets_no_segment_begin(tmp_path: Path) -> None:

@@ -233,6 +233,17 @@ def test_a_record_that_the_head_does_not_count_yet_is_accepted(log: Path) -> Non
     assert found(log) == (SOUND, [])
 
 
+def test_a_head_that_was_taken_back_is_found(log: Path) -> None:
+    one = segments_of(log)[1]
+    head = head_of(one).read_bytes()
+    again = AuditLog(log, KEYS)
+    again.append({"type": "test", "number": 9})
+    again.append({"type": "test", "number": 10})
+    again.close()
+    head_of(one).write_bytes(head)
+    assert found(log) == (TAMPERED, ["audit.head-old"])
+
+
 def test_a_segment_that_was_begun_and_never_used_is_reported(log: Path) -> None:
     (log / "begun.jsonl").touch()
     assert found(log) == (SOUND, ["audit.unused"])
