@@ -87,10 +87,14 @@ class Found(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    """What a file of this identity says; `settled`: its times told, when it was read, that it is this one."""
+    """What a file of this identity says, and how it is called.
+
+    `settled`: its times told, when it was read, that it is this one.
+    """
 
     identity: tuple[int, ...]
     settled: bool
+    ids: frozenset[str]
     skill: Skill
     notes: tuple[str, ...]
 
@@ -134,13 +138,13 @@ class SkillFolders:
         settings = self.settings()
         known = self._kept.get(path)  # by its canonical path, as the policy keeps it
         if known is not None and known.settled and _identity_of(path) == known.identity:
-            return _enabled(known.skill, settings)
+            return _enabled(known, settings)
         real = _real(_on_host(path, settings.roots))
         root = _root_of(real, settings.roots)
         if root is None or os.path.basename(real) != FILE:
             return None
-        skill = self._read(real, root)
-        return None if skill is None else _enabled(skill.skill, settings)
+        kept = self._read(real, root, settings)
+        return None if kept is None else _enabled(kept, settings)
 
     def named(self, name: str) -> Skill | None:
         """Give the skill that a name means: of the first root that has one; None where that root has several."""
@@ -156,7 +160,8 @@ class SkillFolders:
         """Say whether an agent may use a skill: one that the settings do not name may use every one."""
         settings = self.settings()
         allowed = settings.agents.get(agent)
-        if allowed is None or allowed & _ids(skill, settings.roots):
+        known = self._kept.get(skill.path)
+        if allowed is None or not allowed.isdisjoint(known.ids if known else _ids(skill.path, settings.roots)):
             return True
         if any("/" in entry and skill.path in _files_at(entry) for entry in allowed):
             return True
@@ -182,19 +187,18 @@ class SkillFolders:
             if home is None or os.path.basename(real) != FILE:
                 yield Found(id, path, None, (f"a link that leads out of the roots, or to no {FILE}",))
                 continue
-            kept = self._read(real, home)
+            kept = self._read(real, home, settings)
             if kept is not None:
-                skill = _enabled(kept.skill, settings)
-                yield Found(id, path, skill, kept.notes)
+                yield Found(id, path, _enabled(kept, settings), kept.notes)
 
-    def _read(self, real: str, root: Root) -> _Kept | None:
+    def _read(self, real: str, root: Root, settings: Settings) -> _Kept | None:
         """Read a file, unless it is known and has not changed; None where it is gone."""
         known, identity = self._kept.get(real), _identity_of(real)
         if identity is None:
             return None
         if known is not None and known.settled and known.identity == identity:
             return known
-        kept = _Kept(identity, _is_settled(identity), *_skill(real, root))
+        kept = _Kept(identity, _is_settled(identity), _ids(real, settings.roots), *_skill(real, root))
         if len(self._kept) >= MAX_KEPT:
             self._kept.clear()
         self._kept[real] = kept
@@ -308,8 +312,8 @@ def _id(path: str, root: Root) -> str:
     return root.name if inner == "." else f"{root.name}/{inner}"
 
 
-def _ids(skill: Skill, roots: Sequence[Root]) -> frozenset[str]:
-    return frozenset(_id(skill.path, root) for root in roots if _root_of(skill.path, (root,)) is not None)
+def _ids(path: str, roots: Sequence[Root]) -> frozenset[str]:
+    return frozenset(_id(path, root) for root in roots if _root_of(path, (root,)) is not None)
 
 
 def _files_at(entry: str) -> tuple[str, ...]:
@@ -319,12 +323,12 @@ def _files_at(entry: str) -> tuple[str, ...]:
     return (_real(entry), _real(os.path.join(entry, FILE)))
 
 
-def _enabled(skill: Skill, settings: Settings) -> Skill:
+def _enabled(kept: _Kept, settings: Settings) -> Skill:
     """Take a skill out that is disabled, by any of its names."""
-    if not settings.disabled:
+    skill, disabled = kept.skill, settings.disabled
+    if not disabled:
         return skill
-    names = _ids(skill, settings.roots) | {skill.name}
-    off = names & settings.disabled or any(skill.path in _files_at(entry) for entry in settings.disabled)
+    off = not disabled.isdisjoint((*kept.ids, skill.name)) or any(skill.path in _files_at(entry) for entry in disabled)
     return replace(skill, enabled=False) if off else skill
 
 

@@ -19,6 +19,8 @@ from policyengine.policies.permissions.syntax import About, ToolPattern, is_serv
 from policyengine.state import Entries
 from policyengine.state.skills import MAX_ENTRIES
 
+MAX_COMPILED = 256  # lists of entries that are kept ready
+MAX_NAMES = 4096  # tools whose described names are kept
 Clause: TypeAlias = "tuple[ToolPattern, ...]"  # one of them has to admit a call
 Covers: TypeAlias = Callable[[Clause, Request, Facts], bool]
 Naming: TypeAlias = Callable[[str], str]  # a tool's name → the name under which it is described
@@ -42,31 +44,84 @@ def as_written(name: str) -> str:
     return name
 
 
+class _Compiled:
+    """A list of entries, ready to be asked about one tool after the other."""
+
+    __slots__ = ("_bare", "_described", "_naming", "_others", "_scoped", "clause")
+
+    def __init__(self, clause: Clause, naming: Naming) -> None:
+        self.clause = clause
+        self._naming = naming
+        self._bare = {pattern.tool for pattern in clause if pattern.specifier is None}
+        self._scoped = {pattern.tool for pattern in clause if pattern.specifier is not None}
+        self._others = [pattern for pattern in clause if pattern.is_glob or is_server(pattern.tool)]
+        known = [pattern for pattern in clause if pattern.about is not About.TOOL]
+        self._described = {naming(pattern.tool): True for pattern in known if pattern.specifier is not None}
+        self._described |= {naming(pattern.tool): False for pattern in known if pattern.specifier is None}
+
+    def names(self, tool: str) -> bool:
+        """Whether a tool is named, for some calls at least."""
+        if tool in self._bare or tool in self._scoped:
+            return True
+        if self._others and any(names_tool(pattern, tool) for pattern in self._others):
+            return True
+        return bool(self._described) and self._naming(tool) in self._described
+
+    def is_scoped(self, tool: str) -> bool | None:
+        """Whether a tool is named for some calls only; None where it is not named."""
+        if tool in self._bare:
+            return False
+        found = {pattern.specifier is not None for pattern in self._others if names_tool(pattern, tool)}
+        if self._described:
+            described = self._described.get(self._naming(tool))
+            found |= set() if described is None else {described}
+        if False in found:
+            return False
+        return True if found or tool in self._scoped else None
+
+
 class Reading:
     """How entries are read: by whom specifiers are judged, and which names are one tool's."""
 
-    __slots__ = ("covers", "naming")
+    __slots__ = ("_compiled", "_names", "_naming", "covers")
 
     def __init__(self, covers: Covers = nothing_covered, naming: Naming = as_written) -> None:
         self.covers = covers
-        self.naming = naming
+        self._naming = naming
+        self._compiled: dict[tuple[str, ...], _Compiled] = {}
+        self._names: dict[str, str] = {}
 
-    def admits(self, clause: Clause, request: Request, facts: Facts) -> Admission:
+    def admits(self, entries: tuple[str, ...], request: Request, facts: Facts) -> Admission:
         """Say whether a list admits a call; without arguments, whether it admits some call of the tool."""
-        tool = request.resource.id
-        naming = [pattern for pattern in clause if self.names(pattern, tool)]
-        if not naming:
+        compiled = self._of(entries)
+        scoped = compiled.is_scoped(request.resource.id)
+        if scoped is None:
             return Admission.NO
-        if request.arguments is None or any(pattern.specifier is None for pattern in naming):
+        if not scoped or request.arguments is None:
             return Admission.YES
-        covered = bool(facts.effects) and self.covers(clause, request, facts)
+        covered = bool(facts.effects) and self.covers(compiled.clause, request, facts)
         return Admission.YES if covered else Admission.UNCOVERED
 
-    def names(self, pattern: ToolPattern, tool: str) -> bool:
-        """Whether an entry is about a tool, for some call at least."""
-        if names_tool(pattern, tool):
-            return True
-        return pattern.about is not About.TOOL and self.naming(pattern.tool) == self.naming(tool)
+    def namer(self, entries: tuple[str, ...]) -> Callable[[str], bool]:
+        """Give the question whether a list admits some call of a tool."""
+        return self._of(entries).names
+
+    def _of(self, entries: tuple[str, ...]) -> _Compiled:
+        known = self._compiled.get(entries)
+        if known is not None:
+            return known
+        if len(self._compiled) >= MAX_COMPILED:
+            self._compiled.clear()
+        made = self._compiled[entries] = _Compiled(clause_of(entries), self._name)
+        return made
+
+    def _name(self, tool: str) -> str:
+        known = self._names.get(tool)
+        if known is None:
+            if len(self._names) >= MAX_NAMES:
+                self._names.clear()
+            known = self._names[tool] = self._naming(tool)
+        return known
 
 
 @lru_cache(maxsize=4096)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from policyengine.policies.skill.activation import Counting, Mode, cleared
-from policyengine.policies.skill.entries import Clause, clause_of, joined, narrowed
+from policyengine.policies.skill.entries import joined, narrowed
 from policyengine.policies.skill.registry import Registry, Skill, problem_of
 from policyengine.records import NamedTuple, Record
 from policyengine.state import ActiveSkill, Entries, SkillState, Slash
@@ -36,13 +36,13 @@ class Resolved(Record):
     Attributes:
         source: by what skills are active.
         skills: the authorised ones.
-        clauses: each has to admit a call; none is no restriction.
+        clauses: lists of entries; each has to admit a call, and none is no restriction.
         problem: a code where only framework-safe tools are left; then there are no clauses.
     """
 
     source: Source
     skills: tuple[SkillRef, ...] = ()
-    clauses: tuple[Clause, ...] = ()
+    clauses: tuple[tuple[str, ...], ...] = ()
     problem: str = ""
 
     @property
@@ -103,7 +103,7 @@ def _by_slash(slash: Slash, registry: Registry, agent: str) -> Resolved:
     if skill is None:
         return Resolved(source=Source.SLASH, problem=NONE_AUTHORISED)
     allowed = narrowed(slash.allowed, skill.allowed)
-    clauses = () if allowed is None else (clause_of(allowed),)
+    clauses = () if allowed is None else (allowed,)
     return Resolved(source=Source.SLASH, skills=(SkillRef(skill.path, skill.digest),), clauses=clauses)
 
 
@@ -133,7 +133,7 @@ def _by_context(live: list[_Live], ceiling: Entries, mode: Mode) -> Resolved:
     return Resolved(
         source=Source.SKILL_CONTEXT,
         skills=_refs(usable),
-        clauses=tuple(clause_of(entries) for entries in dict.fromkeys(clauses)),
+        clauses=tuple(dict.fromkeys(clauses)),
     )
 
 

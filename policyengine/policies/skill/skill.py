@@ -11,7 +11,7 @@ Codes: `skill.not-allowed`, `skill.not-covered`, `skill.registry-failed`, `skill
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from policyengine.effects import Cause, Contains, Effect, Facts, FileRead, Opaque, UseTool, Where
 from policyengine.errors import UsageError
@@ -141,7 +141,7 @@ class SkillPolicy(Record):
         if kind is not ResourceKind.TOOL or self._is_passive(request, state):
             return [self.evaluate(_about(request, name), NO_FACTS, state) for name in names]
         levels = self._levels(self._known(request, state), state, request.principal)
-        return [self._judged(levels, _about(request, name), NO_FACTS) for name in names]
+        return self._bounds(levels, names)
 
     def _is_passive(self, request: Request, state: RunState) -> bool:
         return state.skills.is_passive and not request.context.active_skills
@@ -178,6 +178,16 @@ class SkillPolicy(Record):
                 if admission is not Admission.YES:
                     return _DENIALS[admission]
         return ALLOWED
+
+    def _bounds(self, levels: Iterable[Resolved], names: Iterable[str]) -> list[Verdict]:
+        """What is said about tools whatever their arguments, as `_judged` does without any."""
+        checks: list[tuple[Callable[[str], bool], Verdict]] = []
+        for level in levels:
+            if level.problem:
+                checks.append((_never, _PROBLEMS[level.problem]))
+            checks += [(self.reading.namer(clause), _DENIALS[Admission.NO]) for clause in level.clauses]
+        framework = self.framework
+        return [ALLOWED if name in framework else _first(checks, name) for name in names]
 
     def _activation(self, resource: Resource, principal: Principal) -> Verdict:
         try:
@@ -259,8 +269,8 @@ class SkillPolicy(Record):
         refs = {ref.id: ref for level in levels for ref in level.skills}
         if all(level.is_open for level in levels):
             return SkillClaims(source=levels[0].source, skills=tuple(refs.values()))
-        bounds = {name: self._judged(levels, _about(request, name), NO_FACTS) for name in names}
-        left = frozenset(name for name, bound in bounds.items() if bound.outcome is Outcome.ALLOW)
+        bounds = zip(names, self._bounds(levels, names), strict=True)
+        left = frozenset(name for name, bound in bounds if bound.outcome is Outcome.ALLOW)
         return SkillClaims(source=levels[0].source, skills=tuple(refs.values()), names=left)
 
     def within(self, claims: SkillClaims, verdict: Verdict, tool: str) -> Verdict:
@@ -268,6 +278,18 @@ class SkillPolicy(Record):
         if verdict.outcome is Outcome.DENY or claims.names is None or tool in claims.names:
             return verdict
         return _NOT_SIGNED
+
+
+def _never(name: str) -> bool:
+    return False
+
+
+def _first(checks: Iterable[tuple[Callable[[str], bool], Verdict]], name: str) -> Verdict:
+    """The verdict of the first check that does not name a tool."""
+    for names, verdict in checks:
+        if not names(name):
+            return verdict
+    return ALLOWED
 
 
 def _about(request: Request, name: str) -> Request:

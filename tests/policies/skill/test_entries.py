@@ -24,9 +24,9 @@ from tests.policies.skill.worlds import call
     ],
 )
 def test_an_entry_names_tools(entry: str, named: tuple[str, ...], others: tuple[str, ...]) -> None:
-    reading, clause = Reading(), clause_of([entry])
+    reading = Reading()
     for tool in (*named, *others):
-        bound = reading.admits(clause, replace(call(tool), arguments=None), Facts())
+        bound = reading.admits((entry,), replace(call(tool), arguments=None), Facts())
         assert (bound is Admission.YES) is (tool in named), tool
 
 
@@ -41,7 +41,7 @@ def test_specifiers_of_several_entries_are_judged_together() -> None:
         seen.append({pattern.specifier for pattern in clause})  # type: ignore[attr-defined]
         return True
 
-    clause = clause_of(["Bash(git:*)", "Bash(npm:*)", "Read"])
+    clause = ("Bash(git:*)", "Bash(npm:*)", "Read")
     assert Reading(covers).admits(clause, call("Bash"), Facts((Execute("git"),))) is Admission.YES
     assert seen == [{"git:*", "npm:*", None}]
     assert Reading(covers).admits(clause, call("Bash"), Facts()) is Admission.UNCOVERED
