@@ -39,7 +39,7 @@ from policyengine.policies.permissions.paths import (
 )
 from policyengine.policies.permissions.rules import Source
 from policyengine.policies.permissions.syntax import About, ToolPattern, is_parameter, names_subject, names_tool
-from policyengine.records import NamedTuple
+from policyengine.records import NamedTuple, replace
 
 TouchesFile: TypeAlias = FileRead | FileWrite | FileDelete | FileAttribute
 T = TypeVar("T")
@@ -164,6 +164,8 @@ def _bounded(given: Sequence[T]) -> Iterator[T | None]:
 # ---------------------------------------------------------------------------------------------------------------- files
 def _reads(pattern: ToolPattern, source: Source, call: Call) -> Iterator[Caught]:
     yield from _files(pattern, source, call)
+    if call.means.naming(call.request.resource.id) == call.means.naming("Edit"):  # which shows what it changes
+        yield from _files(replace(pattern, about=About.WRITE), source, call)
     sent = [effect for effect in call.facts.effects if type(effect) is Transfer and effect.path]
     for effect in sent[:MAX_EFFECTS]:
         match = _path_caught(pattern, source, call, FileRead(effect.path))

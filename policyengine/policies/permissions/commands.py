@@ -30,6 +30,7 @@ PLAIN = frozenset({
 })  # fmt: skip
 MAX_BUNDLE = 3  # letters of an option up to which it may be a bundle of several; beyond, it is a long one
 UNKNOWN = "\0"  # stands for an unknown word, which a star alone covers
+ANY = "\0*"  # stands for one where it is asked what it would have to be
 MAX_STEPS = 20_000  # of one comparison; beyond, a deny may match and an allow does not
 Words = Sequence[str | None]
 
@@ -127,6 +128,13 @@ def covers_command(pattern: CommandPattern, command: Execute, folder: str = "") 
     return _follows(pattern, [UNKNOWN if word is None else word for word in command.arguments])
 
 
+def would_cover(pattern: CommandPattern, command: Execute, folder: str = "") -> bool:
+    """Whether an allow rule may name a command, were its unknown words known."""
+    if command.unknown or not pattern.simple or not _is_program(pattern, command, folder):
+        return False
+    return _follows(pattern, [ANY if word is None else word for word in command.arguments])
+
+
 def _is_program(pattern: CommandPattern, command: Execute, folder: str) -> bool:
     name = pattern.words[0]
     if "/" in name:
@@ -160,7 +168,7 @@ def _step(pattern: CommandPattern, word: str, given: Sequence[str], reached: lis
     """Where one may stand after a word of the pattern; `loose`: it ends in a star, which goes on over further words."""
     now = [False] * (len(given) + 1)
     for at, text in enumerate(given):
-        fitting = word == STAR if text == UNKNOWN else _fits(pattern, word, text)
+        fitting = word == STAR if text == UNKNOWN else text == ANY or _fits(pattern, word, text)
         if fitting and (reached[at] or (word == STAR and now[at] and not pattern.literal)):
             now[at + 1] = True
         if loose and now[at]:

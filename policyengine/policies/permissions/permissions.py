@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from policyengine.effects import Effect, Facts
+from policyengine.effects import Effect, Execute, Facts
 from policyengine.model import Finding, Grant, Outcome, Request, Severity, Tier, Verdict
 from policyengine.policies.permissions.catching import Call, Caught, catches_tool
-from policyengine.policies.permissions.commands import Match
+from policyengine.policies.permissions.commands import Match, covers_command, would_cover
 from policyengine.policies.permissions.coverage import NO_MEANS, Allowed, Coverage, Means
 from policyengine.policies.permissions.globs import fits
 from policyengine.policies.permissions.index import Index
@@ -27,6 +27,7 @@ MAY_BE_DENIED = f"{OWN}may-be-denied"
 ASKED = f"{OWN}asked"
 BESIDE = f"{OWN}beside-denied"
 TOOL_NAME = f"{OWN}tool-name"
+UNKNOWN_WORD = f"{OWN}unknown-word"
 MAX_FINDINGS = 50  # of one rule about one call
 
 
@@ -73,8 +74,22 @@ class Permissions:
             call = Call(request, facts, self._means)
             for rule in rules:
                 findings += _findings(rule, list(call.caught(rule.pattern, rule.source)))
+        findings += self._nearly_allowed(request, facts)
         outcome = max((finding.outcome for finding in findings), default=Outcome.ALLOW)
         return Verdict(policy=NAME, outcome=outcome, findings=tuple(findings))
+
+    def _nearly_allowed(self, request: Request, facts: Facts) -> Iterable[Finding]:
+        """Say which allow rule does not answer because a word is not known before the command runs."""
+        unsure = [one for one in facts.effects if type(one) is Execute and None in one.arguments][:MAX_FINDINGS]
+        rules = self._allowed.for_call(request, facts) if unsure else ()
+        for command in unsure:
+            for rule in rules:
+                pattern = rule.pattern.command
+                if pattern is None or pattern.exact or covers_command(pattern, command, request.context.cwd):
+                    continue
+                if would_cover(pattern, command, request.context.cwd):
+                    yield _unknown_word(rule, command)
+                    break
 
     # -------------------------------------------------------------------------------------------------------- granting
     def grants(self, request: Request, facts: Facts, verdict: Verdict) -> Sequence[Grant]:
@@ -157,6 +172,19 @@ def _answer(rule: Rule, one: Caught) -> tuple[str, Outcome, Severity, str]:
         Outcome.ASK,
         Severity.MEDIUM,
         "may deny this: that depends on what is not known",
+    )
+
+
+def _unknown_word(rule: Rule, command: Execute) -> Finding:
+    return Finding(
+        rule=UNKNOWN_WORD,
+        code=UNKNOWN_WORD,
+        message=f"The rule {rule.title} answers for this command only with words that are known before it runs.",
+        outcome=Outcome.ALLOW,
+        severity=Severity.INFO,
+        span=command.span,
+        instead="Write the value where a variable or a substitution stands.",
+        effect=command,
     )
 
 

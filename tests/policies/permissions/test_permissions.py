@@ -338,6 +338,7 @@ def test_rules_about_tools_answer_for_the_tool_that_they_name(
         ("Read", {"file_path": "/srv/app/.env"}, "Read(//**/.env*)"),
         ("Read", {"file_path": "/workspace/.ENV"}, "Read(.env)"),
         ("Grep", {"pattern": "x", "path": "/workspace/.env"}, "Read(.env)"),
+        ("Edit", {"file_path": "/workspace/.env", "old_string": "a", "new_string": "b"}, "Read(.env)"),
         ("write_file", {"path": ".Agent/MCP.json", "content": ""}, "Edit(.agent/mcp.json)"),
         ("mcp__srv__wipe", {}, "mcp__srv"),
         ("mcp__srv__wipe", {}, "mcp__*"),
@@ -424,6 +425,20 @@ def test_a_grant_names_its_rule_the_asks_and_the_effects() -> None:
     assert [grant.source for grant in grants] == ["`Bash(git push:*)` in /home/agent/s.json"]
     assert grants[0].rules == {"profile.process.execute", "vcs.push"}
     assert {effect.origin for effect in grants[0].effects or ()} == {"git"}
+
+
+def test_an_ask_says_that_an_unknown_word_keeps_a_rule_from_answering() -> None:
+    lists = {"allow": ["Bash(mkdir -p /tmp/a-*)"]}
+    known, unknown = (decide(request(f"mkdir -p /tmp/a-{end}"), [settings(lists)]) for end in ("1", "$PPID"))
+    assert (known.outcome, unknown.outcome) == (Outcome.ALLOW, Outcome.ASK)
+    assert "permission.unknown-word" in [finding.rule for finding in unknown.findings]
+    assert "permission.unknown-word" not in [finding.rule for finding in known.findings]
+
+
+def test_an_effect_that_also_stands_where_no_rule_covers_it_is_not_granted() -> None:
+    lists = {"allow": ["Bash(git push:*)"]}
+    assert outcome(request("git push; git push"), lists, workstation()) == "allow"
+    assert outcome(request("git push; git -c core.sshCommand=/tmp/x push"), lists, workstation()) == "ask"
 
 
 def test_a_zsh_redirection_is_read_as_zsh_does() -> None:
