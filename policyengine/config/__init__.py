@@ -135,7 +135,7 @@ def source_files(
 
 
 def _signed_bundle(rules: Sequence[StrPath], keys: Sequence[StrPath]) -> Bundle:
-    from policyengine.config.keys import public_file  # noqa: PLC0415  cryptography, 40 ms
+    from policyengine.config.keys import public_file  # noqa: PLC0415  only where somebody signs
     from policyengine.signing.bundles import vouching  # noqa: PLC0415
 
     if len(rules) != 1:

@@ -129,7 +129,7 @@ class Keyring(_Unpicklable):
 
 def _derived(key: Key, label: str, scope: bytes) -> bytes:
     """HKDF-SHA256 (RFC 5869). The salt is the scope's digest: HMAC cannot tell a key from the same and a zero byte."""
-    from cryptography.hazmat.primitives.hashes import SHA256  # noqa: PLC0415  40 ms, only where something is signed
+    from cryptography.hazmat.primitives.hashes import SHA256  # noqa: PLC0415  7 ms, where something is signed
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF  # noqa: PLC0415
 
     salt = hashlib.sha256(scope).digest()

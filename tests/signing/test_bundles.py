@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
@@ -45,6 +46,12 @@ def test_a_seal_names_its_key_and_signs_the_head() -> None:
     vouching([public()])(name, signature, HEAD)
 
 
+@pytest.mark.parametrize("change", [lambda pem: pem, bytes.strip, lambda pem: pem.replace(b"\n", b"\r\n")])
+def test_a_public_key_is_read_as_others_read_it(change: Callable[[bytes], bytes]) -> None:
+    name, signature = sealer(private()).seal(HEAD)
+    vouching([change(public())])(name, signature, HEAD)
+
+
 def test_any_of_several_keys_will_do() -> None:
     other = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
     name, signature = sealer(private()).seal(HEAD)
@@ -74,7 +81,10 @@ NOT_PRIVATE = [
     ELLIPTIC.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
 ]  # fmt: skip
 NOT_PUBLIC = [
-    b"", b"x", PUBLIC, private(),
+    b"", b"x", PUBLIC, private(), public()[:-40], public() + public(), b"x" + public(),
+    public().replace(b"MCow", b"MCox"), public().replace(b"MCow", b"M!ow"), public().replace(b"=", b""),
+    public().replace(b"\n", b""),
+    b"-----BEGIN PUBLIC KEY-----\n" + b"\n" * 9999,
     ELLIPTIC.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo),
 ]  # fmt: skip
 
