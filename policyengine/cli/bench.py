@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     """Measure one suite and print it."""
     if options.suite in _WHOLE:
         return _WHOLE[options.suite](options)
-    requests = {"everyday": _everyday(options.input)} | {
+    requests = {"everyday": everyday(options.input)} | {
         name: [shell_request(text, Context())] for name, text in hostile()
     }
     work, references = _SUITES[options.suite](options)
@@ -73,7 +73,12 @@ def hostile() -> Iterator[tuple[str, str]]:
         yield from ((f"{name}{times}", shape(UNIT * times)) for times in (1, 2, 4))
 
 
-def _everyday(file: str | None) -> list[Request]:
+def everyday(file: str | None) -> list[Request]:
+    """Give the everyday commands: those of a file, or our own.
+
+    Raises:
+        UsageError: the file has no rows, or one that is none.
+    """
     if file is None:
         return [shell_request(text, Context()) for text in EVERYDAY]
     path = Path(file)

@@ -1,12 +1,12 @@
 """`policyengine bench --suite gate`: what a call costs in front of a tool, up to the recorded and signed answer.
 
-`before_tool` is one whole answer of a gate: roles (1,000 grant lines), tool metadata, an active skill read from its
-file, the shell's analysis and all rules, the step's exposure verified, the run's state kept, the decision signed, and
-the record in the log, which is kept against a crash of the process. Beside it stand its parts, the same by the clock on
-the wall, and what a log costs that is kept against a loss of power.
+`before_tool` is one whole answer of a gate: roles (1,000 grant lines), tool metadata, a skill that the user has started
+(its file is looked at again), the shell's analysis and all rules, the step's exposure, the run's state kept, the answer
+signed, and the record in the log, which is kept against a crash of the process. Beside it stand its parts, the same in
+a run of as many calls as there are commands, the same by the clock on the wall, and a log kept against a loss of power.
 
-A sample is one call of the everyday commands, in CPU time of the thread. Nothing is kept between two calls but what a
-run keeps; every pass over the commands is another run.
+A sample is one call, in CPU time of the thread where nothing else is said; the cases take turns. Nothing is kept
+between two calls but what a run keeps.
 """
 
 from __future__ import annotations
@@ -16,35 +16,39 @@ import os
 import secrets
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 from policyengine.audit import AuditKey, AuditLog, Durability, decision_record
 from policyengine.cli.core import ready_rules
-from policyengine.cli.everyday import EVERYDAY
 from policyengine.cli.quantiles import median_and_p99
 from policyengine.cli.wire import dumps
 from policyengine.config import Ready
 from policyengine.config.keys import fresh_name
 from policyengine.config.rbac import from_texts, shipped_folder
-from policyengine.config.skills import load
+from policyengine.config.skills import SETTLED, load
 from policyengine.engine import Engine
-from policyengine.gate import Call, Capabilities, Gate, Parts, Run, SignedDecision
+from policyengine.gate import Call, Capabilities, Gate, Message, Parts, Run
 from policyengine.model import Context, Decision, Frozen, Principal, Request, Resource, ResourceKind, freeze_object
 from policyengine.policies.rbac import Rbac
 from policyengine.policies.skill import SkillPolicy
 from policyengine.policies.tool import Metadata, Settings, SideEffect, ToolPolicy, Workspace
 from policyengine.records import NamedTuple, replace
-from policyengine.signing import Claims, Key, Keyring, Purpose, sign, verify
-from policyengine.state import START
+from policyengine.signing import Claims, Key, Keyring, Purpose, sign
 from policyengine.stores import MemoryApprovals, MemoryRunStates
 
-CASE_SECONDS = 4.0
-PART_SECONDS = 2.0
-MAX_SAMPLES = 20_000
+BLOCK_SECONDS = 0.25
+BLOCKS = 10
 GRANTS = 1_000
 TOOLS = 200
+SCOPE = "scope-1"
 SKILL = "---\nname: work\ndescription: Everyday work.\nallowed-tools: [Bash, bash, Read]\n---\nWork.\n"
 SETTINGS = "roots:\n  - {path: skills, name: skills}\n"
+
+
+Work: TypeAlias = Callable[[int], Callable[[], object]]  # the sample's number → what is timed
+Clock: TypeAlias = Callable[[], int]  # nanoseconds
+CPU, WALL = time.thread_time_ns, time.perf_counter_ns
 
 
 class Cost(NamedTuple):
@@ -57,51 +61,57 @@ class Cost(NamedTuple):
 
 def run(options: argparse.Namespace) -> int:
     """Measure and print."""
+    from policyengine.cli.bench import everyday  # noqa: PLC0415  which imports this
+
+    commands = [_text(request) for request in everyday(options.input)]
     with tempfile.TemporaryDirectory() as folder:
-        world = World(ready_rules(options), folder)
-        costs = {"before_tool": _cost(world.before_tool, CASE_SECONDS)}
-        others = {name: _cost(work, PART_SECONDS) for name, work in world.parts().items()}
-        others["before_tool, by the wall"] = _cost(world.before_tool, PART_SECONDS, time.perf_counter_ns)
-        others["append, power-loss, by the wall"] = _cost(world.appended_for_good, PART_SECONDS, time.perf_counter_ns)
+        costs = _costs(World(ready_rules(options), folder, commands).cases())
     durability = Durability.PROCESS_CRASH.value
+    cases = {"before_tool": costs.pop("before_tool")}
     if options.json:
-        print(dumps({"gate": _json(costs), "reference": _json(others), "durability": durability}))
+        print(dumps({"gate": _json(cases), "reference": _json(costs), "durability": durability}))
     else:
-        print("\n".join(_table(costs, others, durability)))
+        print("\n".join(_table(cases, costs, durability)))
     return 0
 
 
+def _text(request: Request) -> str:
+    command = (request.arguments or {}).get("command")
+    return command if isinstance(command, str) else ""
+
+
 class World:
-    """A gate over everything, and its parts one by one; `number` counts the calls."""
+    """A gate over everything, and its parts one by one."""
 
-    def __init__(self, rules: Ready, folder: str) -> None:
-        self._skill, self._skills = _skill(folder)
-        self._rules = rules
-        self._engine = rules.engine(_rbac(), _tools(), self._skills)
-        self._key = AuditKey("bench", secrets.token_bytes(32))
-        self._log = AuditLog(os.path.join(folder, "log"), [self._key])
-        self._lasting = AuditLog(os.path.join(folder, "lasting"), [self._key], durability=Durability.POWER_LOSS)
-        self._ring = Keyring([Key("bench", secrets.token_bytes(32))])
-        self._parts = Parts(
-            engine=self._engine, keyring=self._ring, approvals=MemoryApprovals(), states=MemoryRunStates(),
-            log=self._log, skills=self._skills, describe=rules.tool, capabilities=Capabilities(can_ask=True),
-        )  # fmt: skip
-        self._gate = Gate(self._parts)
-        self._run = self._begun(0)
-        self._calls = [Call("bash", {"command": text}, f"call-{at}") for at, text in enumerate(EVERYDAY)]
-        self._requests = [self._request(call) for call in self._calls]
-        self._decided = [self._engine.decide(request, START)[0] for request in self._requests]
-        self._records = [decision_record(decision) for decision in self._decided]
+    def __init__(self, rules: Ready, folder: str, commands: Sequence[str]) -> None:
         self._bare = rules.engine()
-
-    def _begun(self, number: int) -> Run:
-        context = Context(
-            scope_id=f"scope-{number}", run_id=f"run-{number}", step_id="step-1", thread_id="thread-1",
-            active_skills=(self._skill,),
+        skills = _skills(folder)
+        self._engine = rules.engine(_rbac(), _tools(), skills)
+        keys = [AuditKey("bench", secrets.token_bytes(32))]
+        self._log = AuditLog(os.path.join(folder, "log"), keys)
+        self._lasting = AuditLog(os.path.join(folder, "lasting"), keys, durability=Durability.POWER_LOSS)
+        self._ring = Keyring([Key("bench", secrets.token_bytes(32))])
+        self._states = MemoryRunStates()
+        self._gate = Gate(
+            Parts(
+                engine=self._engine, keyring=self._ring, approvals=MemoryApprovals(), states=self._states,
+                log=self._log, skills=skills, describe=rules.tool, capabilities=Capabilities(can_ask=True),
+            )
         )  # fmt: skip
+        self._run = self._begun()
+        self._begin = self._states.load(SCOPE)
+        self._calls = [Call("bash", {"command": text}, f"call-{at}") for at, text in enumerate(commands)]
+        self._requests = [self._request(call) for call in self._calls]
+        self._decided = [self._engine.decide(request, self._begin)[0] for request in self._requests]
+        self._records = [decision_record(decision) for decision in self._decided]
+
+    def _begun(self) -> Run:
+        """A run in its first step: the user has started a skill, and the tools are exposed."""
+        context = Context(scope_id=SCOPE, run_id="run-1", step_id="step-1", thread_id="thread-1")
         run = Run(principal=Principal(id="ann", roles=("role7",), agent="lead"), context=context)
         names = ("bash", "Read", *(f"tool{at}" for at in range(TOOLS - 2)))
-        return replace(run, exposure=self._gate.before_model((), names, run).token)
+        exposed = self._gate.before_model([Message("/work on it", id="m", genuine=True)], names, run)
+        return replace(run, exposure=exposed.token)
 
     def _request(self, call: Call) -> Request:
         return Request(
@@ -112,31 +122,41 @@ class World:
             context=replace(self._run.context, call_id=call.id, now=time.time()),
         )
 
-    def before_tool(self, number: int) -> Callable[[], SignedDecision]:
-        """One whole answer."""
-        if number % len(self._calls) == 0:
-            self._run = self._begun(number)
-            self._gate.before_tool(self._calls[0], self._run)  # derives the keys of the scope
-        run, call = self._run, self._calls[number % len(self._calls)]
-        return lambda: self._gate.before_tool(call, run)
-
-    def parts(self) -> dict[str, Callable[[int], Callable[[], object]]]:
-        """What it consists of, and what follows it."""
+    def cases(self) -> dict[str, tuple[Work, Clock]]:
+        """The whole, what it consists of, and what follows it."""
         return {
-            "shell: analysis and rules": lambda number: self._asked(self._bare, number),
-            "with rbac, tool and skill": lambda number: self._asked(self._engine, number),
-            "verify exposure": lambda _: self._verified(),
-            "sign": self._signed,
-            "make record": lambda number: lambda: decision_record(self._fresh(number)),
-            "append, process-crash": lambda number: (
-                lambda: self._log.append(self._records[number % len(self._records)])
-            ),
-            "release": self._released,
+            "before_tool": (self._whole, CPU),
+            "shell: analysis and rules": (lambda number: self._asked(self._bare, number), CPU),
+            "with rbac, tool and skill": (lambda number: self._asked(self._engine, number), CPU),
+            "sign": (self._signed, CPU),
+            "make record": (lambda number: lambda: decision_record(self._fresh(number)), CPU),
+            "append, process-crash": (lambda number: lambda: self._log.append(self._record(number)), CPU),
+            "release": (self._released, CPU),
+            "before_tool, in a run": (self._going_on, CPU),
+            "before_tool, by the wall": (self._whole, WALL),
+            "append, power-loss, by the wall": (self._lasts, WALL),
         }
+
+    def _whole(self, number: int) -> Callable[[], object]:
+        """One whole answer in a run that has just begun."""
+        self._states.forget(SCOPE)
+        self._states.save(SCOPE, 0, self._begin)
+        call = self._calls[number % len(self._calls)]
+        return lambda: self._gate.before_tool(call, self._run)
+
+    def _going_on(self, number: int) -> Callable[[], object]:
+        """The same where all commands are one run."""
+        if number % len(self._calls) == 0:
+            return self._whole(number)
+        call = self._calls[number % len(self._calls)]
+        return lambda: self._gate.before_tool(call, self._run)
+
+    def _lasts(self, number: int) -> Callable[[], object]:
+        return lambda: self._lasting.append(self._record(number))
 
     def _asked(self, engine: Engine, number: int) -> Callable[[], object]:
         request = replace(self._requests[number % len(self._requests)])
-        return lambda: engine.decide(request, START)
+        return lambda: engine.decide(request, self._begin)
 
     def _record(self, number: int) -> dict[str, Frozen]:
         return self._records[number % len(self._records)]
@@ -147,15 +167,11 @@ class World:
         request = decision.request
         return replace(decision, request=None if request is None else replace(request))
 
-    def _verified(self) -> Callable[[], object]:
-        token, scope = self._run.exposure, self._run.context.scope_id
-        return lambda: verify(token, self._ring, purpose=Purpose.EXPOSURE, scope_id=scope, now=time.time())
-
     def _signed(self, number: int) -> Callable[[], object]:
         request, now = self._requests[number % len(self._requests)], time.time()
         claims = Claims(
-            purpose=Purpose.DECISION, jti=fresh_name(), scope="scope-0", issued=now, not_before=now, expires=now + 60,
-            run="run-0", step="step-1", thread="thread-1", subject="ann", agent="lead", tool="bash",
+            purpose=Purpose.DECISION, jti=fresh_name(), scope=SCOPE, issued=now, not_before=now, expires=now + 60,
+            run="run-1", step="step-1", thread="thread-1", subject="ann", agent="lead", tool="bash",
             arguments_digest=request.arguments_digest, outcome=self._decided[number % len(self._decided)].outcome,
             policy_digest=self._engine.policy_digest,
         )  # fmt: skip
@@ -165,10 +181,6 @@ class World:
         call = Call("bash", {"command": "ls"}, f"call-{number}")
         signed = self._gate.before_tool(call, self._run)
         return lambda: self._gate.release(signed, call)
-
-    def appended_for_good(self, number: int) -> Callable[[], object]:
-        """Append what a loss of power leaves."""
-        return lambda: self._lasting.append(self._record(number))
 
 
 def _rbac() -> Rbac:
@@ -187,30 +199,43 @@ def _tools() -> ToolPolicy:
     return ToolPolicy({"bash": shell, "Read": shell, **others}, Settings(require_classification=True))
 
 
-def _skill(folder: str) -> tuple[str, SkillPolicy]:
+def _skills(folder: str) -> SkillPolicy:
     place = os.path.join(folder, "skills", "work")
     os.makedirs(place)
     for path, text in ((os.path.join(place, "SKILL.md"), SKILL), (os.path.join(folder, "skills.yaml"), SETTINGS)):
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-        os.utime(path, (1_700_000_000, 1_700_000_000))  # long ago, as such files usually are
-    return os.path.join(place, "SKILL.md"), load(os.path.join(folder, "skills.yaml"))
+    time.sleep(SETTLED / 1e9)  # files that are younger are read again each time, and skills seldom are
+    return load(os.path.join(folder, "skills.yaml"))
 
 
 # ----------------------------------------------------------------------------------------------------------- measuring
-def _cost(
-    work: Callable[[int], Callable[[], object]], seconds: float, clock: Callable[[], int] = time.thread_time_ns
-) -> Cost:
-    """Take samples; what is done to get one ready is not timed."""
-    samples: list[int] = []
-    end = time.monotonic() + seconds
-    while time.monotonic() < end and len(samples) < MAX_SAMPLES:
-        one = work(len(samples))
+def _costs(cases: dict[str, tuple[Work, Clock]]) -> dict[str, Cost]:
+    """Take samples of the cases in turn, a block of each, so that other work on the machine slows all of them alike.
+
+    What is done to get a sample ready is not timed.
+    """
+    samples: dict[str, list[int]] = {name: [] for name in cases}
+    for _ in range(BLOCKS):
+        for name, (work, clock) in cases.items():
+            samples[name] += _block(work, clock, len(samples[name]))
+    return {name: _cost(sorted(taken)) for name, taken in samples.items()}
+
+
+def _block(work: Work, clock: Clock, number: int) -> list[int]:
+    taken: list[int] = []
+    end = time.monotonic() + BLOCK_SECONDS
+    while time.monotonic() < end:
+        one = work(number + len(taken))
         start = clock()
         one()
-        samples.append(clock() - start)
-    p50, p99 = median_and_p99(sorted(samples))
-    return Cost(round(p50 / 1000, 1), round(p99 / 1000, 1), len(samples))
+        taken.append(clock() - start)
+    return taken
+
+
+def _cost(ascending: list[int]) -> Cost:
+    p50, p99 = median_and_p99(ascending)
+    return Cost(round(p50 / 1000, 1), round(p99 / 1000, 1), len(ascending))
 
 
 def _json(costs: dict[str, Cost]) -> dict[str, dict[str, float]]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from hmac import compare_digest
 
 from policyengine.effects import Facts
 from policyengine.engine import Engine
 from policyengine.engine.exposure import DISCOVERY, discovering
 from policyengine.errors import TokenError
+from policyengine.gate.memory import Remembered
 from policyengine.gate.parts import Held, Parts
 from policyengine.gate.terms import Run
 from policyengine.gate.tokens import verified_delegation, verified_exposure
@@ -107,7 +109,7 @@ def engine_for(held: Held, request: Request, run: Run, presented: Presented) -> 
     parts, step, engine = held.parts, held.memory.step(run), held.parts.engine
     if request.resource.id == DISCOVERY and step.generated:
         engine = discovering(engine, step.deferred)
-    bounds: list[Policy] = [*_exposed(parts, run, run.exposure or step.exposure, presented)]
+    bounds: list[Policy] = [*_exposed(parts, run, step, presented)]
     if request.context.call_id in step.denied:
         bounds.append(Only(NOTHING, _DENIED_BEFORE))
     if parts.hidden_from is not Outcome.DENY:
@@ -115,8 +117,12 @@ def engine_for(held: Held, request: Request, run: Run, presented: Presented) -> 
     return narrowed(engine, (*bounds, *bounds_of_agent(parts, run, presented)))
 
 
-def _exposed(parts: Parts, run: Run, token: str, presented: Presented) -> Iterator[Policy]:
+def _exposed(parts: Parts, run: Run, step: Remembered, presented: Presented) -> Iterator[Policy]:
+    token = run.exposure or step.exposure
     if not token:
+        return
+    if compare_digest(token.encode("utf-8", "replace"), step.exposure.encode()) and parts.now() < step.expires:
+        yield Only(step.visible, _HIDDEN)  # the token that this gate has given out for this very step
         return
     try:
         names = verified_exposure(parts, token, run).names

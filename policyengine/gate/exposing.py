@@ -44,7 +44,8 @@ def before_model(held: Held, messages: Sequence[Message], catalogue: Catalogue, 
     unrecorded = yield from recorded(parts, lambda: exposure_entry(parts, answer, run, offered.id, offered.refused))
     if unrecorded is not None:
         answer = _nothing(catalogue, answer.duties, unrecorded)
-    held.memory.expose(run, answer.token, answer.exposure, generated=catalogue.generated)
+    expires = parts.now() + parts.lifetimes.exposure
+    held.memory.expose(run, answer.token, expires, answer.exposure, generated=catalogue.generated)
     return answer
 
 

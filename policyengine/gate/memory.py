@@ -21,6 +21,7 @@ class Remembered(NamedTuple):
     Attributes:
         step_id: which.
         exposure: token of its exposure.
+        expires: when that has ceased to count.
         visible: tools that may be used.
         deferred: tools that a search may find.
         generated: whether the search is the build's own.
@@ -29,7 +30,8 @@ class Remembered(NamedTuple):
 
     step_id: str
     exposure: str = ""
-    visible: tuple[str, ...] = ()
+    expires: float = 0.0
+    visible: frozenset[str] = frozenset()
     deferred: tuple[str, ...] = ()
     generated: bool = False
     denied: frozenset[str] = frozenset()
@@ -63,10 +65,10 @@ class Memory:
             found = self._steps.get(_key(run))
         return found if found is not None and found.step_id == run.context.step_id else Remembered(run.context.step_id)
 
-    def expose(self, run: Run, token: str, exposure: Exposure, *, generated: bool) -> None:
+    def expose(self, run: Run, token: str, expires: float, exposure: Exposure, *, generated: bool) -> None:
         """A step begins: remember its exposure."""
-        step = Remembered(run.context.step_id, token, exposure.visible, exposure.deferred, generated)
-        self._keep(run, step)
+        visible, deferred = frozenset(exposure.visible), exposure.deferred
+        self._keep(run, Remembered(run.context.step_id, token, expires, visible, deferred, generated))
 
     def reject(self, run: Run, call: str) -> None:
         """Remember that a person has said no to a call of this step."""
@@ -87,5 +89,7 @@ class Memory:
 
 
 def _key(run: Run) -> Key:
-    context = run.context
-    return (context.scope_id, context.thread_id, context.run_id, run.principal.id, run.principal.agent)
+    context, principal = run.context, run.principal
+    return (
+        context.scope_id, context.thread_id, context.run_id, principal.id, principal.agent, *principal.delegation
+    )  # fmt: skip

@@ -169,7 +169,7 @@ def _changed(place: str, call: Call, run: Run, arguments: dict[str, str], other:
 @settings(max_examples=80)
 @given(st.data())
 def test_any_changed_character_of_a_token_makes_it_count_for_nothing(data: st.DataObject) -> None:
-    """An altered exposure narrows nothing, an altered approval answers nothing, an altered delegation leaves nothing."""
+    """An altered exposure narrows nothing, an altered approval answers nothing, such a delegation leaves nothing."""
     world = World(Says(lambda request: _answer("p", Outcome.ASK if request.resource.id == "a" else Outcome.ALLOW)))
     exposed = world.gate.before_model([], ("a", "b"), RUN)
     run = replace(RUN, exposure=exposed.token)
