@@ -113,7 +113,9 @@ def _is_known(pattern: ToolPattern, knows: Callable[[str], bool]) -> bool:
 def covered_by(rule: Rule, wider: Rule) -> bool:
     """Whether every call that a rule is about is one that the other is about, as far as can be told."""
     one, other = rule.pattern, wider.pattern
-    if other.specifier is None and (names_tool(other, one.tool) or other.about is one.about is not About.TOOL):
+    if other.specifier is None and names_tool(other, one.tool):
+        return True
+    if other.specifier is None and one.specifier is not None and other.about is one.about is not About.TOOL:
         return True
     if one.about is not other.about or one.specifier is None or other.specifier is None:
         return False
