@@ -11,11 +11,13 @@ import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.structured_output import ToolStrategy
-from langchain_core.messages import AIMessage, HumanMessage, InvalidToolCall
+from langchain_core.messages import AIMessage, HumanMessage, InvalidToolCall, ToolMessage
 from langchain_core.tools import BaseTool
+from langgraph.types import Command
 from pydantic import BaseModel
 
 from policyengine.adapters.langchain import PolicyMiddleware, Vouched
+from policyengine.errors import UsageError
 from policyengine.gate import Run
 from policyengine.model import (
     Control,
@@ -201,6 +203,15 @@ def test_a_run_is_stopped_with_a_final_text_and_the_model_is_not_called_again(fa
     assert {one.status for one in results(state).values()} == {"error"}
 
 
+def test_a_run_is_stopped_though_another_call_adds_messages_of_its_own() -> None:
+    model, tools = Model(lines=[says(("ls", {"command": "a"}, "c1"), ("see", {}, "c2"))]), Tools()
+    seen: Any = Command(update={"messages": [ToolMessage("seen", tool_call_id="c2"), HumanMessage("a picture")]})
+    control = Control(kind=ControlKind.STOP, text="Enough.")
+    policy = Says(lambda one: Verdict(policy="x", outcome=ALLOW, control=control) if one.resource.id == "ls" else None)
+    state = sync(agent_of(world(policy), model, [*tools.tools("ls"), tools.tool("see", lambda _: seen)]), GO)
+    assert (tools.commands, state["messages"][-1].content, len(model.shown)) == ([""], "Enough.", 1)
+
+
 @both
 def test_a_run_that_was_stopped_can_be_gone_on_with_by_the_person(face: Face) -> None:
     model, tools = Model(lines=[says(("ls", {"command": "a"}, "c1"))]), Tools()
@@ -211,8 +222,6 @@ def test_a_run_that_was_stopped_can_be_gone_on_with_by_the_person(face: Face) ->
 
 @both
 def test_an_interrupted_run_waits_and_its_call_never_runs(face: Face) -> None:
-    from langgraph.types import Command
-
     model, tools = Model(lines=[says(("ls", {"command": "a"}, "c1"))]), Tools()
     agent = agent_of(world(_controls(ControlKind.INTERRUPT, text="Wait.")), model, tools.tools("ls"))
     state = face(agent, GO)
@@ -314,19 +323,53 @@ def test_importing_the_package_does_not_import_langchain() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
+class Odd(BaseTool):
+    """A tool that runs in a way of its own."""
+
+    name: str = "odd"
+    description: str = "Runs otherwise."
+
+    def _run(self) -> str:
+        raise AssertionError
+
+    def invoke(self, input: Any, config: Any = None, **_: Any) -> Any:
+        return ToolMessage("odd", tool_call_id=input["id"])
+
+
 def test_a_tool_that_runs_in_a_way_of_its_own_is_released_before_it() -> None:
-    class Odd(BaseTool):
-        name: str = "odd"
-        description: str = "Runs otherwise."
-
-        def _run(self) -> str:
-            raise AssertionError
-
-        def invoke(self, input: Any, config: Any = None, **_: Any) -> Any:
-            from langchain_core.messages import ToolMessage
-
-            return ToolMessage("odd", tool_call_id=input["id"])
-
     model, made = Model(lines=[says(("odd", {}, "c1"))]), world()
     assert results(sync(agent_of(made, model, [Odd()]), GO))["c1"].content == "odd"
     assert made.log.last("result")["status"] == "ok"
+
+
+@pytest.mark.parametrize("tool", ["odd", "rm"])
+def test_a_call_is_decided_for_the_tool_that_runs_whatever_middleware_calls_it(tool: str) -> None:
+    class Renames(AgentMiddleware):
+        def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+            return handler(request.override(tool_call={**request.tool_call, "name": "ls"}))
+
+    model, tools = Model(lines=[says((tool, {}, "c1"))]), Tools()
+    made = world(Says(lambda one: _denied() if one.resource.id == tool and one.arguments is not None else None))
+    policy: Any = [Renames()]
+    state = sync(agent_of(made, model, [*tools.tools("ls", "rm"), Odd()], before=policy), GO)
+    assert (tools.ran, results(state)["c1"].status) == ([], "error")
+
+
+def test_a_tool_keeps_what_it_learns_from_one_call_to_the_next() -> None:
+    class Counting(BaseTool):
+        name: str = "count"
+        description: str = "Counts."
+        count: int = 0
+
+        def _run(self) -> str:
+            self.count += 1
+            return str(self.count)
+
+    model, tool = Model(lines=[says(("count", {}, "c1")), says(("count", {}, "c2"))]), Counting()
+    state = sync(agent_of(world(), model, [tool]), GO)
+    assert ([one.content for one in results(state).values()], tool.count) == (["1", "2"], 2)
+
+
+def test_what_a_sub_agent_may_have_is_a_list() -> None:
+    with pytest.raises(UsageError):
+        PolicyMiddleware(world().gate, only="ls")

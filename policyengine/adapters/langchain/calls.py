@@ -12,7 +12,7 @@ from policyengine.adapters.langchain.answers import thawed
 from policyengine.adapters.langchain.deciding import No, Place, call_of, settled
 from policyengine.adapters.langchain.denials import code_of, denial, refusal, told
 from policyengine.adapters.langchain.faces import Handled, Steps, asked
-from policyengine.adapters.langchain.guard import Guard, Refused, guarded, stands_before, watch
+from policyengine.adapters.langchain.guard import Guard, Refused, stands_before, watch
 from policyengine.adapters.langchain.results import Given, failure, judged
 from policyengine.adapters.langchain.runs import PARENT, Parent
 from policyengine.gate import Call, SignedDecision
@@ -47,17 +47,19 @@ def _ends_run(signed: SignedDecision) -> bool:
 
 
 def _ready(request: ToolCallRequest, call: Call, guard: Guard) -> ToolCallRequest:
-    """Put a guard before the tool, and into the request the arguments that were decided."""
+    """Put a guard before the tool, and into the request the arguments that were decided.
+
+    Raises:
+        Refused: a tool that no guard can stand before may not run.
+    """
     signed, tool = guard.signed, request.tool
     if digest_of(freeze(signed.call.arguments)) != digest_of(freeze(call.arguments)):
         final = ToolCall(**{**request.tool_call, "args": thawed(signed.call.arguments)})
         request = request.override(tool_call=final)
     watch(request.runtime.config, guard)
-    if tool is None:
-        return request
-    if not stands_before(tool):
-        guard.release(Call(signed.call.name, request.tool_call["args"], signed.call.id))
-    return request.override(tool=guarded(tool, guard))
+    if tool is not None and not stands_before(tool):
+        guard.release(Call(tool.name, request.tool_call["args"], signed.call.id))
+    return request
 
 
 def _handled(place: Place, request: ToolCallRequest, guard: Guard, question: str) -> Steps[Given]:
@@ -66,7 +68,8 @@ def _handled(place: Place, request: ToolCallRequest, guard: Guard, question: str
     try:
         given = yield Handled(request, None if limit is None else limit / 1000)
     except GraphBubbleUp:  # it goes on when the run is resumed
-        place.suspended.add(question)
+        if question:
+            place.suspended.add(question)
         raise
     except Refused as error:
         return _refused(call, error)

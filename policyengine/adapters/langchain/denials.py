@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from policyengine.errors import PolicyEngineError
 from policyengine.gate import SignedDecision
@@ -44,9 +44,9 @@ def _why(signed: SignedDecision, control: Control | None) -> str:
 def stopped(messages: Sequence[BaseMessage]) -> str:
     """Give the text that the latest calls' decisions end the run with; empty where they do not."""
     for message in reversed(messages):
-        if not isinstance(message, ToolMessage):
+        if isinstance(message, AIMessage):
             return ""
-        mark = message.additional_kwargs.get(MARK)
+        mark = message.additional_kwargs.get(MARK) if isinstance(message, ToolMessage) else None
         if isinstance(mark, dict) and isinstance(mark.get("stop"), str):
             return str(mark["stop"])
     return ""

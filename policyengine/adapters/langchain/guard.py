@@ -99,18 +99,16 @@ def stands_before(tool: BaseTool) -> bool:
     return kind.invoke is BaseTool.invoke and kind.run is BaseTool.run and kind.arun is BaseTool.arun
 
 
-def guarded(tool: BaseTool, guard: Guard) -> BaseTool:
-    """Copy a tool with a guard before it."""
-    return tool.model_copy(update={"callbacks": _with(tool.callbacks, guard, inherit=False)})
-
-
 def watch(config: RunnableConfig, guard: Guard) -> None:
-    """Let a guard stand before all that starts below a call, in place of the one of the call above it."""
-    config["callbacks"] = _with(config.get("callbacks"), guard, inherit=True)
+    """Let a guard stand before a call and all that starts below it, in place of the one of the call above.
+
+    The configuration is changed in place: it is the one with which the host is going to start the tool.
+    """
+    config["callbacks"] = _with(config.get("callbacks"), guard)
 
 
 def _with(
-    callbacks: list[BaseCallbackHandler] | BaseCallbackManager | None, guard: Guard, *, inherit: bool
+    callbacks: list[BaseCallbackHandler] | BaseCallbackManager | None, guard: Guard
 ) -> list[BaseCallbackHandler] | BaseCallbackManager:
     if not isinstance(callbacks, BaseCallbackManager):
         return [*(one for one in callbacks or () if not _is_above(one, guard)), guard]
@@ -118,7 +116,7 @@ def _with(
     for one in tuple(manager.handlers):
         if _is_above(one, guard):
             manager.remove_handler(one)
-    manager.add_handler(guard, inherit=inherit)
+    manager.add_handler(guard, inherit=True)
     return manager
 
 

@@ -10,6 +10,7 @@ from langchain.agents.middleware import AgentMiddleware
 from policyengine.adapters.langchain.faces import adone, done
 from policyengine.adapters.langchain.hooks import Hooks, Vouched
 from policyengine.adapters.langchain.runs import PolicyState
+from policyengine.errors import UsageError
 from policyengine.gate import Gate
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ class PolicyMiddleware(AgentMiddleware[PolicyState, Any, Any]):
         vouched: what the host alone can say; by default the run is in `runtime.context`.
         agent: name of the agent, where it is a sub-agent.
         only: tools that a sub-agent may have of those that its parent may; None for all of these.
+
+    Raises:
+        UsageError: `only` is a single text.
     """
 
     state_schema = PolicyState
@@ -34,6 +38,8 @@ class PolicyMiddleware(AgentMiddleware[PolicyState, Any, Any]):
         self, gate: Gate, vouched: Vouched = VOUCHED, *, agent: str = "sub-agent", only: Iterable[str] | None = None
     ) -> None:
         super().__init__()
+        if isinstance(only, str):
+            raise UsageError("`only` has to be a list of names")
         self._hooks = Hooks(gate, vouched, agent, None if only is None else frozenset(only))
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]) -> Any:

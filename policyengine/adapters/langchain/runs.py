@@ -127,7 +127,7 @@ def parent_of(runtime: Host) -> Parent | None:
 def in_step(run: Run, runtime: Host, step: Step) -> Run:
     """Place a run in a step, a model and LangGraph's thread, where the host has said nothing else."""
     context, info = run.context, runtime.execution_info
-    thread = context.thread_id or (info.thread_id if info is not None and info.thread_id else "")
+    thread = context.thread_id or (str(info.thread_id) if info is not None and info.thread_id else "")
     model = context.model or step["model"]
     return replace(run, context=replace(context, step_id=step["id"], thread_id=thread, model=model))
 
