@@ -156,10 +156,10 @@ def _column(
     engine: Engine, policy: Policy, request: Request, names: Sequence[str], state: RunState
 ) -> Sequence[Verdict]:
     """One policy's answers: all at once where it can (`policy.CataloguePolicy`), and nothing fails on the way."""
-    bounds: Callable[..., object] | None = getattr(policy, "bounds", None)  # most have none
-    if bounds is not None and engine.deadline is None:
+    if engine.deadline is None:
         try:
-            column = bounds(replace(request, arguments=None), names, state)
+            bounds: Callable[..., object] | None = getattr(policy, "bounds", None)  # most have none
+            column = None if bounds is None else bounds(replace(request, arguments=None), names, state)
         except Exception:  # it may fail about one name alone, and only that one is hidden
             column = None
         if type(column) is list and len(column) == len(names):

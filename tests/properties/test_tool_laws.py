@@ -77,7 +77,6 @@ METADATA = st.builds(
     Metadata,
     classified=st.booleans(),
     side_effects=MASKS | st.just(frozenset({SideEffect.READ_ONLY})),
-    unsaid=MASKS,
     timeout_ms=BOUNDS,
     sandbox=st.sampled_from(Sandbox),
     max_result_bytes=BOUNDS,

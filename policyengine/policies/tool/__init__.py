@@ -6,12 +6,12 @@ lists of names. Both hide what they refuse: about a tool they give the answer th
 """
 
 from policyengine.policies.tool.annotations import hint_of
-from policyengine.policies.tool.metadata import STRICT, Metadata, Sandbox, Settings, SideEffect, Workspace
+from policyengine.policies.tool.metadata import STRICT, Hint, Metadata, Sandbox, Settings, SideEffect, Workspace
 from policyengine.policies.tool.results import bounded, flagged, truncated
 from policyengine.policies.tool.selection import Layer, Selection, When, inheriting
 from policyengine.policies.tool.tool import ToolPolicy
 
 __all__ = [
-    "STRICT", "Layer", "Metadata", "Sandbox", "Selection", "Settings", "SideEffect", "ToolPolicy", "When",
+    "STRICT", "Hint", "Layer", "Metadata", "Sandbox", "Selection", "Settings", "SideEffect", "ToolPolicy", "When",
     "Workspace", "bounded", "flagged", "hint_of", "inheriting", "truncated",
 ]  # fmt: skip

@@ -7,15 +7,9 @@ where an operator has declared one, only what a server does say counts, and only
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-from policyengine.policies.tool.metadata import (
-    ALL_SIDE_EFFECTS,
-    CHANGING,
-    SILENT,
-    Metadata,
-    SideEffect,
-)
-from policyengine.records import replace
+from policyengine.policies.tool.metadata import CHANGING, Hint, SideEffect
 
 # The wire's spelling, and that of the Python package.
 _READ_ONLY = ("readOnlyHint", "read_only_hint")
@@ -24,11 +18,13 @@ _OPEN_WORLD = ("openWorldHint", "open_world_hint")
 _OUTWARD = frozenset({SideEffect.NETWORK, SideEffect.EXTERNAL_SERVICE})
 
 
-def hint_of(annotations: Mapping[str, object]) -> Metadata:
-    """Read a tool's annotations as a further declaration about it.
+def hint_of(annotations: object) -> Hint:
+    """Read a tool's annotations; None, or no object at all, hints at nothing.
 
     `idempotentHint` and `title` say nothing that is judged. A hint that is neither true nor false counts as the worst.
     """
+    if not isinstance(annotations, Mapping):
+        return Hint()
     read_only = _said(annotations, _READ_ONLY, worst=False)
     destructive = _said(annotations, _DESTRUCTIVE, worst=True)
     outward = _said(annotations, _OPEN_WORLD, worst=True)
@@ -37,13 +33,12 @@ def hint_of(annotations: Mapping[str, object]) -> Metadata:
         (does if outward else does_not).update(_OUTWARD)
     if read_only:  # then `destructiveHint` means nothing, by the specification
         does_not |= CHANGING
-        does.add(SideEffect.READ_ONLY)
     elif destructive is not None:
         (does if destructive else does_not).add(SideEffect.DESTRUCTIVE)
-    return replace(SILENT, side_effects=frozenset(does), unsaid=ALL_SIDE_EFFECTS - does - does_not)
+    return Hint(does=frozenset(does), does_not=frozenset(does_not))
 
 
-def _said(annotations: Mapping[str, object], names: tuple[str, ...], *, worst: bool) -> bool | None:
+def _said(annotations: Mapping[Any, object], names: tuple[str, ...], *, worst: bool) -> bool | None:
     """What a hint says; None where it says nothing."""
     given = [annotations[name] for name in names if annotations.get(name) is not None]
     if not given:

@@ -17,7 +17,7 @@ from policyengine.effects import (
 from policyengine.model import Finding, Request
 from policyengine.policies.tool.findings import asked, denied
 from policyengine.policies.tool.implied import implied
-from policyengine.policies.tool.metadata import ALL_SIDE_EFFECTS, Metadata, SideEffect, Workspace, ordered
+from policyengine.policies.tool.metadata import ALL_SIDE_EFFECTS, Hint, Metadata, SideEffect, Workspace, ordered
 from policyengine.policies.tool.scope import Lies, Touched, mentioned, roots_of, touched
 from policyengine.records import NamedTuple
 
@@ -38,6 +38,11 @@ def limits_of(said: Metadata) -> Limits:
     """Take from a declaration what is checked with each call."""
     without_secrets = said.classified and said.credentials is not None and not said.credentials
     return Limits(ALL_SIDE_EFFECTS - said.may, said.scope, said.trusted_roots, without_secrets)
+
+
+def limits_of_hint(hint: Hint) -> Limits:
+    """Take from a hint what is checked with each call."""
+    return Limits(hint.does_not, Workspace.ANY, (), without_secrets=False)
 
 
 class Call:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from policyengine.effects import UseTool
 from policyengine.model import Finding, Obligation, ObligationKind
 from policyengine.policies.tool.findings import asked, denied
-from policyengine.policies.tool.metadata import UNDECLARED, Metadata, Sandbox, Settings, least, ordered
+from policyengine.policies.tool.metadata import UNDECLARED, Hint, Metadata, Sandbox, Settings, least, ordered
 from policyengine.records import NamedTuple, replace
 
 
@@ -22,6 +22,13 @@ def findings_of(said: Metadata, settings: Settings, standing: Standing) -> Itera
     """Check one declaration; every check that fails is told."""
     for check in _CHECKS:
         yield from check(said, settings, standing)
+
+
+def findings_of_hint(hint: Hint, settings: Settings) -> Iterator[Finding]:
+    """Check a hint; every check that fails is told."""
+    for one in ordered(settings.deny & hint.does):
+        message = f"This tool is said to have the side effect `{one}`, which is denied."
+        yield denied("tool.side-effect", message, case=one)
 
 
 def about(finding: Finding, tool: str) -> Finding:

@@ -55,7 +55,6 @@ class Metadata(Record):
         classified: whether somebody answers for the rest. Where nobody does, what is declared counts against the tool,
             and what is not declared does not count for it.
         side_effects: what it says that it does.
-        unsaid: about which side effects it says nothing; of a classified tool usually none.
         timeout_ms: how long a call may take, in milliseconds; None for no bound.
         sandbox: where it wants to run.
         max_result_bytes: how long a result may be, in bytes of UTF-8; None for no bound.
@@ -71,7 +70,6 @@ class Metadata(Record):
 
     classified: bool = False
     side_effects: frozenset[SideEffect] = frozenset()
-    unsaid: frozenset[SideEffect] = frozenset()
     timeout_ms: int | None = None
     sandbox: Sandbox = Sandbox.INHERIT
     max_result_bytes: int | None = None
@@ -99,7 +97,7 @@ class Metadata(Record):
     @property
     def may(self) -> frozenset[SideEffect]:
         """The side effects that its calls may have without going beyond what it says."""
-        return self.side_effects | (self.unsaid if self.classified else ALL_SIDE_EFFECTS)
+        return self.side_effects if self.classified else ALL_SIDE_EFFECTS
 
 
 def _check_bound(name: str, value: object) -> None:
@@ -108,9 +106,18 @@ def _check_bound(name: str, value: object) -> None:
 
 
 UNDECLARED = Metadata(workspace=Workspace.ANY, credentials=None)  # a tool of which nobody has said anything
-SILENT = Metadata(  # says nothing; the rest of a hint
-    classified=True, unsaid=ALL_SIDE_EFFECTS, workspace=Workspace.ANY, credentials=None, background_safe=True
-)
+
+
+class Hint(Record):
+    """What somebody says of a tool who does not answer for it: it counts against the tool, and never for it.
+
+    Attributes:
+        does: side effects that it has.
+        does_not: side effects that its calls may not have, then.
+    """
+
+    does: frozenset[SideEffect] = frozenset()
+    does_not: frozenset[SideEffect] = frozenset()
 
 
 class Settings(Record):

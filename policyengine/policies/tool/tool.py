@@ -19,21 +19,24 @@ does not know (`Opaque`) is the profile's to answer, not this policy's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
+from types import MappingProxyType
 from typing import TypeAlias
 
 from policyengine.effects import Facts
 from policyengine.model import Context, Finding, Frozen, Obligation, Outcome, Request, ResourceKind, Verdict, digest_of
 from policyengine.policies.tool.annotations import hint_of
-from policyengine.policies.tool.calls import Call, Limits, limits_of
-from policyengine.policies.tool.declared import Standing, about, findings_of, obligations_of
-from policyengine.policies.tool.metadata import UNDECLARED, Metadata, Sandbox, Settings
+from policyengine.policies.tool.calls import Call, Limits, limits_of, limits_of_hint
+from policyengine.policies.tool.declared import Standing, about, findings_of, findings_of_hint, obligations_of
+from policyengine.policies.tool.metadata import UNDECLARED, Hint, Metadata, Sandbox, Settings
 from policyengine.records import NamedTuple, Record
 from policyengine.state import RunState
 
 NAME = "tool"
 Declarations: TypeAlias = tuple[Metadata, ...]
+Hints: TypeAlias = tuple[Hint, ...]
+NO_HINTS: Mapping[str, Hints] = MappingProxyType({})
 _ALLOWED = Verdict(policy=NAME, outcome=Outcome.ALLOW)
 _UNLISTED: Declarations = (UNDECLARED,)
 
@@ -53,34 +56,45 @@ class ToolPolicy:
         tools: name → what is declared about it: one declaration, or several that all hold. A tool that is not in it
             counts as one that may do anything, wherever a setting asks.
         settings: by default they ask nothing.
+        hints: name → what others say of it.
     """
 
-    __slots__ = ("_listed", "_tools", "_unlisted", "name", "settings")
+    __slots__ = ("_hints", "_listed", "_tools", "_unlisted", "name", "settings")
 
-    def __init__(self, tools: Mapping[str, Metadata | Declarations], settings: Settings = Settings()) -> None:  # noqa: B008  frozen
+    def __init__(
+        self,
+        tools: Mapping[str, Metadata | Declarations],
+        settings: Settings = Settings(),  # noqa: B008  frozen
+        hints: Mapping[str, Hints] = NO_HINTS,
+    ) -> None:
         self.name = NAME
         self.settings = settings
         self._tools = {name: (said,) if isinstance(said, Metadata) else said for name, said in tools.items()}
-        bounds = _Bounds(settings)
+        self._hints = dict(hints)
+        making = _Making(settings)
         self._listed = {
             is_sandboxed: {
-                name: bounds.ready(said, Standing(self._is_approved(name), is_sandboxed))
-                for name, said in self._tools.items()
+                name: making.ready(self._said(name), Standing(self._is_approved(name), is_sandboxed))
+                for name in (*self._tools, *self._hints)
             }
             for is_sandboxed in (False, True)
         }
         standings = map(Standing._make, product((False, True), repeat=2))
-        self._unlisted = {standing: bounds.ready(_UNLISTED, standing) for standing in standings}
+        self._unlisted = {standing: making.ready(_Said(_UNLISTED), standing) for standing in standings}
+
+    def _said(self, name: str) -> _Said:
+        return _Said(self._tools.get(name, _UNLISTED), self._hints.get(name, ()))
 
     @property
     def digest(self) -> str:
-        """Name the declarations and settings."""
+        """Name the declarations, settings and hints."""
         said: dict[str, Frozen] = {name: tuple(map(_plain, all_said)) for name, all_said in self._tools.items()}
-        return digest_of((_plain(self.settings), said))
+        hints: dict[str, Frozen] = {name: tuple(map(_plain, all_hints)) for name, all_hints in self._hints.items()}
+        return digest_of((_plain(self.settings), said, hints))
 
     def tightened(self, settings: Settings) -> ToolPolicy:
         """Give the policy with further settings (`Settings.tightened`): none of its own is dropped."""
-        return ToolPolicy(self._tools, self.settings.tightened(settings))
+        return ToolPolicy(self._tools, self.settings.tightened(settings), self._hints)
 
     def declaring(self, tools: Mapping[str, Metadata]) -> ToolPolicy:
         """Give the policy with further declarations: those that are there go on to hold.
@@ -88,11 +102,12 @@ class ToolPolicy:
         They come from somebody whose word does not count for a tool: one that was not declared stays undeclared.
         """
         said = {name: (*self._tools.get(name, _UNLISTED), more) for name, more in tools.items()}
-        return ToolPolicy({**self._tools, **said}, self.settings)
+        return ToolPolicy({**self._tools, **said}, self.settings, self._hints)
 
-    def hinted(self, annotations: Mapping[str, Mapping[str, object]]) -> ToolPolicy:
+    def hinted(self, annotations: Mapping[str, object]) -> ToolPolicy:
         """Give the policy with what servers of the Model Context Protocol say of their tools: name → annotations."""
-        return self.declaring({name: hint_of(hints) for name, hints in annotations.items()})
+        more = {name: (*self._hints.get(name, ()), hint_of(said)) for name, said in annotations.items()}
+        return ToolPolicy(self._tools, self.settings, {**self._hints, **more})
 
     def evaluate(self, request: Request, facts: Facts, state: RunState) -> Verdict:
         """Judge a call; with `arguments` None, the tool alone."""
@@ -137,23 +152,40 @@ class ToolPolicy:
         return context.sandbox == Sandbox.REQUIRED if sandboxes is None else context.sandbox in sandboxes
 
 
-class _Bounds:
-    """Makes the verdicts about tools as such; tools of which the same is found share one."""
+class _Said(NamedTuple):
+    """All that is said of a tool."""
 
-    __slots__ = ("_made", "_settings")
+    declarations: Declarations
+    hints: Hints = ()
+
+
+class _Making:
+    """Makes what the calls of tools have in common; tools of which the same is found share a verdict."""
+
+    __slots__ = ("_settings", "_verdicts")
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._made: dict[tuple[Finding, ...], Verdict] = {(): _ALLOWED}
+        self._verdicts: dict[tuple[Finding, ...], Verdict] = {(): _ALLOWED}
 
-    def ready(self, said: Declarations, standing: Standing) -> _Ready:
-        """Judge a tool by its declarations."""
-        found = tuple(dict.fromkeys(finding for one in said for finding in findings_of(one, self._settings, standing)))
-        verdict = self._made.get(found)
+    def ready(self, said: _Said, standing: Standing) -> _Ready:
+        """Judge a tool by what is said of it."""
+        duties = obligations_of(said.declarations, self._settings, standing)
+        limits = (*map(limits_of, said.declarations), *map(limits_of_hint, said.hints))
+        return _Ready(self._verdict(tuple(dict.fromkeys(self._found(said, standing)))), tuple(duties), limits)
+
+    def _found(self, said: _Said, standing: Standing) -> Iterator[Finding]:
+        for one in said.declarations:
+            yield from findings_of(one, self._settings, standing)
+        for hint in said.hints:
+            yield from findings_of_hint(hint, self._settings)
+
+    def _verdict(self, found: tuple[Finding, ...]) -> Verdict:
+        verdict = self._verdicts.get(found)
         if verdict is None:
             outcome = max(finding.outcome for finding in found)
-            verdict = self._made[found] = Verdict(policy=NAME, outcome=outcome, findings=found)
-        return _Ready(verdict, tuple(obligations_of(said, self._settings, standing)), tuple(map(limits_of, said)))
+            verdict = self._verdicts[found] = Verdict(policy=NAME, outcome=outcome, findings=found)
+        return verdict
 
 
 def _plain(record: Record) -> Frozen:

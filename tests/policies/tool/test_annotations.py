@@ -8,7 +8,7 @@ import pytest
 
 from policyengine.effects import Connect, FileWrite
 from policyengine.model import Outcome
-from policyengine.policies.tool import STRICT, Settings, SideEffect, ToolPolicy
+from policyengine.policies.tool import STRICT, Settings, SideEffect, ToolPolicy, hint_of
 from tests.policies.tool.tools import bound, judged, rules, said
 
 ALL = Settings(deny=frozenset(SideEffect) - {SideEffect.READ_ONLY})
@@ -33,11 +33,13 @@ ALL = Settings(deny=frozenset(SideEffect) - {SideEffect.READ_ONLY})
         ({"readOnlyHint": "true", "destructiveHint": True}, ["destructive"]),
         ({"readOnlyHint": 1, "destructiveHint": True}, ["destructive"]),
         ({"destructiveHint": None}, []),
+        (None, []),
+        ("nonsense", []),
         ({"destructiveHint": False, "destructive_hint": True}, ["destructive"]),
         ({"readOnlyHint": True, "read_only_hint": False, "destructiveHint": True}, ["destructive"]),
     ],
 )
-def test_a_hint_counts_against_a_tool(annotations: dict[str, Any], expected: list[str]) -> None:
+def test_a_hint_counts_against_a_tool(annotations: Any, expected: list[str]) -> None:
     policy = ToolPolicy({"x": said()}, ALL).hinted({"x": annotations})
     assert rules(bound(policy, "x")) == [f"tool.side-effect.{flag}" for flag in expected]
 
@@ -59,3 +61,14 @@ def test_a_server_is_held_to_its_word() -> None:
 def test_a_missing_hint_is_the_worst_case_of_a_tool_that_nobody_declared() -> None:
     policy = ToolPolicy({}, ALL).hinted({"x": {}})
     assert len(bound(policy, "x").findings) == 6
+
+
+def test_hints_of_several_add_up() -> None:
+    policy = ToolPolicy({"x": said()}, ALL).hinted({"x": {"destructiveHint": True}}).hinted({"x": {}})
+    assert rules(bound(policy, "x")) == ["tool.side-effect.destructive"]
+    assert policy.digest != ToolPolicy({"x": said()}, ALL).digest
+
+
+def test_a_hint_is_no_declaration() -> None:
+    with pytest.raises((TypeError, AttributeError)):
+        ToolPolicy({"x": hint_of({"readOnlyHint": True})}, STRICT)  # type: ignore[dict-item]
