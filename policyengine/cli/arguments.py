@@ -168,6 +168,7 @@ def _replay(parser: argparse.ArgumentParser) -> None:
     _audit_keys(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object a line instead of text")
     _policy(parser)
+    _setup(parser)
 
 
 def _decide(parser: argparse.ArgumentParser) -> None:
@@ -226,6 +227,7 @@ def _trust(parser: argparse.ArgumentParser) -> None:
 
 def _lint(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object a line instead of text")
+    parser.add_argument("--skills", metavar="FILE", help="settings of skills, whose folders are looked through as well")
     _policy(parser)
 
 

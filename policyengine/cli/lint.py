@@ -1,4 +1,4 @@
-"""`policyengine lint`: permission rules and rules over effects that do nothing, or not what they seem to."""
+"""`policyengine lint`: permission rules, skills and rules over effects that do nothing, or not what they seem to."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ from policyengine.config.permissions import load_permissions
 from policyengine.config.permissions_lint import Complaint, lint_permissions
 from policyengine.config.profiles import compile_profiles
 from policyengine.config.rules_lint import lint_rules
+from policyengine.config.skills import SkillFolders
+from policyengine.config.skills_lint import lint_skills
 
 
 def run(options: argparse.Namespace) -> int:
     """Print every complaint; 1 if there is one."""
-    complaints = [*_about_settings(options), *_about_rules(options)]
+    complaints = [*_about_settings(options), *_about_rules(options), *_about_skills(options)]
     for one in complaints:
         if options.json:
             print(dumps({"file": one.file, "rule": one.text, "code": one.code, "message": one.message}))
@@ -37,6 +39,10 @@ def _about_settings(options: argparse.Namespace) -> Iterator[Complaint]:
     ready = ready_rules(options)
     loaded = load_permissions(settings_files(options, [os.getcwd()]))
     return lint_permissions(loaded, lambda tool: ready.tool(tool) is not None)
+
+
+def _about_skills(options: argparse.Namespace) -> Iterator[Complaint]:
+    return lint_skills(SkillFolders(options.skills), options.skills) if options.skills else iter(())
 
 
 def _about_rules(options: argparse.Namespace) -> Iterator[Complaint]:

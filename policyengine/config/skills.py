@@ -316,6 +316,13 @@ def _ids(path: str, roots: Sequence[Root]) -> frozenset[str]:
     return frozenset(_id(path, root) for root in roots if _root_of(path, (root,)) is not None)
 
 
+def is_about(entry: str, skill: Skill, settings: Settings) -> bool:
+    """Whether an entry of the settings is about a skill: by its name, its folder or its path."""
+    if entry == skill.name or entry in _ids(skill.path, settings.roots):
+        return True
+    return skill.path in _files_at(entry)
+
+
 def _files_at(entry: str) -> tuple[str, ...]:
     """The file that an absolute path names, or that lies in the folder that it names."""
     if not os.path.isabs(entry):

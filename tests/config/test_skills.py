@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from policyengine.cli.run import run
 from policyengine.config import ready
 from policyengine.config.permissions import means_of
 from policyengine.config.skills import SETTLED, SkillFolders, load
+from policyengine.config.skills_lint import lint_skills
 from policyengine.config.skills_matter import MAX_ENTRIES, MAX_FILE, MAX_MATTER, declared
 from policyengine.effects import Facts, FileRead
 from policyengine.errors import LoadError
@@ -449,6 +451,36 @@ def test_settings_that_are_wrong_are_refused(disk: _Disk, settings: str, reason:
     with pytest.raises(LoadError) as caught:
         disk.folders.settings()
     assert reason in str(caught.value)
+
+
+def test_nothing_that_was_written_to_restrict_is_passed_over_in_silence(
+    disk: _Disk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    disk.add("public/pdf")
+    disk.add("public/twin", name="pdf")
+    disk.add("custom/pdf")
+    disk.add("custom/broken", "7")
+    disk.add("custom/hinted", "Bash($DIR/x)")
+    outside = disk.top / "outside"
+    disk.add("outside")
+    (disk.top / "custom" / "out").symlink_to(outside)
+    disk.settings(
+        "roots: [{path: public}, {path: custom}]\ndisabled: [nothing, hinted]\n"
+        "agents: {a: [pdf, public/pdf, public/no], b: [hinted]}\n"
+    )
+    found = [(one.text, one.code) for one in lint_skills(disk.folders, "skills.yaml")]
+    assert sorted(found) == [
+        ("custom/broken", "refused"),
+        ("custom/hinted", "note"),
+        ("custom/out", "stray"),
+        ("custom/pdf", "shadowed"),
+        ("nothing", "unused"),
+        ("pdf", "ambiguous"),
+        ("public/no", "unused"),
+        ("public/twin", "ambiguous"),
+    ]
+    assert run(["lint", "--skills", str(disk.file)]) == 1
+    assert "custom/broken" in capsys.readouterr().out
 
 
 # ----------------------------------------------------------------------------------------------------- the whole policy
