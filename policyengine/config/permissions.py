@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from policyengine.config.permissions_files import SettingsFile
-from policyengine.config.permissions_prefix import prefix_rules
 from policyengine.effects import Facts
 from policyengine.errors import LoadError
 from policyengine.model import Outcome, Request, Resource, ResourceKind, Tier
@@ -111,6 +110,8 @@ def read_permissions(file: SettingsFile) -> Loaded:
     """
     source = _source(file)
     if file.path.endswith(".rules"):
+        from policyengine.config.permissions_prefix import prefix_rules  # noqa: PLC0415  `ast` costs a hook 5 ms
+
         return Loaded(rules=tuple(prefix_rules(file.data, source)))
     if file.path.endswith((".yaml", ".yml")):
         from policyengine.config.yamlfile import read_bytes  # noqa: PLC0415  YAML costs a hook 30 ms
@@ -150,6 +151,8 @@ def _without_repetition(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 def _ours(value: Json, source: Source) -> Loaded:
     """Our own spelling: `permissions` as in settings, and `prefix_rules`; nothing else."""
+    from policyengine.config.permissions_prefix import prefix_rules  # noqa: PLC0415  as above
+
     fields = _object(value, source.file, "")
     for key in fields:
         if key not in ("permissions", "prefix_rules"):
