@@ -167,7 +167,6 @@ def _replay(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="DIR|FILE", help="the audit log")
     _audit_keys(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object a line instead of text")
-    _policy(parser)
     _setup(parser)
 
 

@@ -85,7 +85,7 @@ class Runs:
     """Decides for many runs: requests that share a `context.scope_id` share what their run has done so far."""
 
     def __init__(self, engine: Engine, recorder: Recorder | None = None, default_role: str = "") -> None:
-        self._engine = engine
+        self.engine = engine
         self._default_role = default_role
         self._recorder = recorder
         self._states: dict[str, RunState] = {}
@@ -98,7 +98,7 @@ class Runs:
         before = self._states.get(scope, START)
         start = time.perf_counter_ns()
         try:
-            decision, after = self._engine.decide(request, before)
+            decision, after = self.engine.decide(request, before)
         except RequestError as error:
             decision, after = refusal(error), before
         micros = (time.perf_counter_ns() - start) / 1000

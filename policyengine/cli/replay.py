@@ -3,8 +3,8 @@
 A record carries its request only under `--audit-detail full` (`audit.Detail.FULL`); others are counted and left out.
 Each is decided in the state that its run was in: what a run did is followed from its first record, by the outcomes that
 were recorded. Where a host changed the state besides, the latest that is known stands in, and that is counted. Policies
-in code that a host adds (roles, OPA, skills) are not asked. Grants that were used are offered again, for the effects
-that they covered.
+that a host adds (roles, OPA, skills) are asked only as far as `--setup` names them. Grants that were used are offered
+again, for the effects that they covered.
 
 Ends with 0 where nothing would change, 1 where something would, 65 where nothing could be decided again.
 """
@@ -21,7 +21,7 @@ from typing import Any
 from policyengine.audit import Detail, Standing, entries, verify
 from policyengine.audit.records import request_of
 from policyengine.cli.audit import read_keys
-from policyengine.cli.core import open_engine
+from policyengine.cli.core import open_runs
 from policyengine.cli.paint import OUTCOME_STYLES, Paint, Style
 from policyengine.cli.status import Status
 from policyengine.cli.wire import Json, dumps, thaw
@@ -133,7 +133,7 @@ def run(options: argparse.Namespace) -> int:
     report = verify(options.path, keys)
     if report.standing is not Standing.SOUND:
         raise AuditError("audit.unsound", f"the log is {report.standing.word}: see `policyengine audit verify`")
-    replay = Replay(open_engine(options))
+    replay = Replay(open_runs(options).engine)
     changes = []
     for entry in entries(options.path, keys):
         for record in decisions_of(entry.record):
