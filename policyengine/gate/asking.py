@@ -113,9 +113,9 @@ def approve(parts: Parts, signed: SignedDecision, by: str) -> Steps[str]:
         AuditError: it could not be recorded.
     """
     request = _asked(parts, signed, by)
-    id = parts.fresh()
-    token = approval_token(parts, id, request, asks_of(final_asks(signed.decision)), by)
-    yield from _answered(parts, signed, Answer.APPROVED, by, id)
+    # Under the question's own name: whoever answers it twice has still said yes once.
+    token = approval_token(parts, signed.id, request, asks_of(final_asks(signed.decision)), by)
+    yield from _answered(parts, signed, Answer.APPROVED, by, signed.id)
     return token
 
 

@@ -34,6 +34,7 @@ _HIDDEN = _refusal("exposure.hidden", "This tool was not offered in this step.")
 _NOT_DELEGATED = _refusal("delegation.not-allowed", "This tool was not handed down to this sub-agent.")
 _NO_DELEGATION = _refusal("delegation.missing", "This sub-agent does not show what was handed down to it.")
 _DENIED_BEFORE = _refusal("gate.denied-before", "This call was denied as a part of its reply.")
+_REJECTED = _refusal("gate.rejected", "A person has said no to this call.")
 
 
 class Refused(NamedTuple):
@@ -112,6 +113,8 @@ def engine_for(held: Held, request: Request, run: Run, presented: Presented) -> 
     bounds: list[Policy] = [*_exposed(parts, run, step, presented)]
     if request.context.call_id in step.denied:
         bounds.append(Only(NOTHING, _DENIED_BEFORE))
+    if request.context.call_id in step.rejected:
+        bounds.append(Only(NOTHING, _REJECTED))
     if parts.hidden_from is not Outcome.DENY:
         bounds.append(NoAsks(parts.engine))
     return narrowed(engine, (*bounds, *bounds_of_agent(parts, run, presented)))
@@ -136,7 +139,8 @@ def _exposed(parts: Parts, run: Run, step: Remembered, presented: Presented) -> 
 def bounds_of_agent(parts: Parts, run: Run, presented: Presented) -> tuple[Policy, ...]:
     """Give what a sub-agent's delegation leaves it; an agent that nobody has started needs none."""
     if not run.delegation:
-        return (Only(NOTHING, _NO_DELEGATION),) if run.principal.delegation else ()
+        is_below = run.principal.delegation or run.context.depth > 0
+        return (Only(NOTHING, _NO_DELEGATION),) if is_below else ()
     try:
         names = verified_delegation(parts, run.delegation, run).names
     except TokenError as error:

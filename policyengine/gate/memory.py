@@ -25,7 +25,8 @@ class Remembered(NamedTuple):
         visible: tools that may be used.
         deferred: tools that a search may find.
         generated: whether the search is the build's own.
-        denied: ids of the calls that were denied as a part of the latest reply, or that a person has rejected.
+        denied: ids of the calls that were denied as a part of the latest reply.
+        rejected: ids of the calls that a person has rejected.
     """
 
     step_id: str
@@ -35,6 +36,7 @@ class Remembered(NamedTuple):
     deferred: tuple[str, ...] = ()
     generated: bool = False
     denied: frozenset[str] = frozenset()
+    rejected: frozenset[str] = frozenset()
 
 
 class Memory:
@@ -73,7 +75,7 @@ class Memory:
     def reject(self, run: Run, call: str) -> None:
         """Remember that a person has said no to a call of this step."""
         step = self.step(run)
-        self._keep(run, step._replace(denied=step.denied | {call}))
+        self._keep(run, step._replace(rejected=step.rejected | {call}))
 
     def deny(self, run: Run, calls: frozenset[str]) -> None:
         """Remember which calls of the latest reply were denied."""

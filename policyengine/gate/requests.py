@@ -17,8 +17,8 @@ def request_of(parts: Parts, call: Call, run: Run) -> Request:
     Raises:
         RequestError: the run has no scope (`gate.no-scope`), or the call is none (`request.*`).
     """
-    if not isinstance(call.name, str):
-        raise RequestError("request.field", "a tool's name has to be a text")
+    if not (isinstance(call.name, str) and isinstance(call.id, str)):
+        raise RequestError("request.field", "a call's name and id have to be texts")
     arguments, context = freeze_object(call.arguments), _circumstances(parts, run, call.id)
     request = _request(parts, call.name, arguments, run, context)
     _ = request.arguments_digest  # what has none cannot be bound to a decision

@@ -254,6 +254,15 @@ def test_a_foreseen_question_cannot_be_approved() -> None:
     assert caught.value.code == "approval.not-asked"
 
 
+def test_a_question_that_is_answered_twice_is_answered_once() -> None:
+    world = World(ASKS)
+    signed, token = _asked(world)
+    again = world.gate.approve(signed, by="bob")
+    assert world.gate.before_tool(LS, _with(token)).outcome is Outcome.ALLOW
+    assert world.gate.before_tool(LS, _with(again)).outcome is Outcome.ASK
+    assert _refused(world) == (("approval", "approval.spent"),)
+
+
 def test_somebody_has_to_approve() -> None:
     world = World(ASKS)
     signed, _ = _asked(world)
@@ -311,8 +320,10 @@ def test_a_rejected_call_stays_denied_in_its_step_whatever_is_decided_later() ->
     world = World(policy)
     world.gate.reject(world.gate.before_tool(LS, RUN), by="ada")
     policy.outcomes.clear()
-    assert rules(world.gate.before_tool(LS, RUN).findings) == ["gate.denied-before"]
+    assert rules(world.gate.before_tool(LS, RUN).findings) == ["gate.rejected"]
     assert world.log.last("approval")["answer"] == "rejected"
+    world.gate.after_model([LS], RUN)
+    assert world.gate.before_tool(LS, RUN).outcome is Outcome.DENY
 
 
 # ------------------------------------------------------------------------------------------------------ rewritten calls

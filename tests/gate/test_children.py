@@ -86,6 +86,12 @@ def test_a_parent_cannot_pass_for_a_child_by_dropping_who_started_it() -> None:
     assert rules(world.gate.before_tool(LS, hidden).findings) == ["delegation.missing"]
 
 
+def test_a_run_below_another_needs_a_delegation_whatever_it_says_of_who_started_it() -> None:
+    """TinyAgents' child runs carry nothing of their parent's, so that whatever binds the parent is lost."""
+    below = replace(RUN, context=replace(RUN.context, depth=1))
+    assert rules(World().gate.before_tool(LS, below).findings) == ["delegation.missing"]
+
+
 def test_sub_agents_nest_only_so_deep() -> None:
     world, run = World(), RUN
     for depth in range(8):

@@ -10,7 +10,7 @@ import pytest
 
 from policyengine.engine import Engine
 from policyengine.errors import StoreError, TokenError
-from policyengine.gate import Call, Capabilities, Run, SignedDecision
+from policyengine.gate import Call, Capabilities, Message, Run, SignedDecision
 from policyengine.model import (
     Context,
     Control,
@@ -90,6 +90,7 @@ def test_tokens_are_shown_and_stored_by_nobody() -> None:
         (Call("bash", {"n": object()}), "request.not-json"),
         (Call("bash", {1: "x"}), "request.not-json"),  # type: ignore[dict-item]
         (Call(None, {}), "request.field"),  # type: ignore[arg-type]
+        (Call("bash", {}, 7), "request.field"),  # type: ignore[arg-type]
         (Call("bash", "ls"), "request.not-object"),  # type: ignore[arg-type]
     ],
 )
@@ -98,6 +99,20 @@ def test_what_is_no_call_is_denied_and_recorded(call: Call, code: str) -> None:
     signed = world.gate.before_tool(call, RUN)
     assert (signed.outcome, rules(signed.findings), signed.token) == (Outcome.DENY, [code], "")
     assert world.log.last("decision")["outcome"] == "deny"
+
+
+@pytest.mark.parametrize("odd", ["\ud800", "\0", "x" * 100_000, " ", "\u202e"])
+def test_odd_names_are_answered_and_recorded(odd: str) -> None:
+    world = World()
+    for call, run in (
+        (Call(odd, {odd: odd}, odd), RUN),
+        (LS, replace(RUN, principal=replace(RUN.principal, id=odd, agent=odd, roles=(odd,)))),
+        (LS, replace(RUN, context=replace(RUN.context, scope_id=odd))),
+        (LS, replace(RUN, context=replace(RUN.context, run_id=odd, step_id=odd, thread_id=odd))),
+    ):
+        assert world.gate.before_model([Message(odd)], [odd], run).outcome in Outcome
+        assert world.gate.before_tool(call, run).outcome in Outcome
+    assert len(world.log.records) == 8
 
 
 def test_a_run_without_a_scope_is_denied() -> None:
