@@ -186,6 +186,31 @@ def test_structured_output_beside_a_call_lends_it_nothing() -> None:
     assert tools.ran == []
 
 
+@both
+def test_what_is_revoked_in_the_middle_of_a_step_no_longer_runs(face: Face) -> None:
+    table = Table({})
+
+    def revoke(_: str) -> str:
+        table.outcomes["ls"] = DENY
+        return "revoked"
+
+    tools = Tools()
+    model = Model(lines=[says(("ls", {"command": "a"}, "c1")), says(("revoke", {}, "c2")), says(("ls", {}, "c3"))])
+    shown = [tools.tool("ls"), tools.tool("revoke", revoke)]
+    state = face(agent_of(world(table), model, shown), GO)
+    assert ([name for name, _ in tools.ran], results(state)["c3"].status) == (["ls", "revoke"], "error")
+
+    class Revokes(Model):  # between the exposure and the call
+        def _generate(self, *about: Any, **more: Any) -> Any:
+            table.outcomes["ls"] = DENY
+            return super()._generate(*about, **more)
+
+    table.outcomes["ls"] = ALLOW
+    model = Revokes(lines=[says(("ls", {}, "c1"))])
+    state = face(agent_of(world(table), model, tools.tools("ls")), GO)
+    assert (model.tools[0], codes(results(state)["c1"])) == (["ls"], ["table.deny"])
+
+
 # ------------------------------------------------------------------------------------------------------------ controls
 @both
 def test_rewritten_arguments_are_what_runs(face: Face) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
 from langchain_core.tools import StructuredTool
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
 from langgraph.types import Command
 
@@ -100,6 +101,20 @@ def test_a_command_passes_through_with_its_messages_judged(face: Face) -> None:
     assert (KEY in str(shown), shown[2], state["messages"][2].id) == (False, "plain", "m1")
 
 
+def test_a_tool_cannot_say_in_which_step_the_run_is() -> None:
+    command: Any = Command(
+        update={"messages": [ToolMessage("a", tool_call_id="c1")], "policyengine_step": {"id": "mine"}}
+    )
+    made, saver = world(), InMemorySaver()
+    tool = Tools().tool("bash", lambda _: command)
+    agent = agent_of(made, Model(lines=[says(CALL)]), [tool], checkpointer=saver)
+    state = sync(agent, GO)
+    steps = [one.values.get("policyengine_step") for one in agent.get_state_history(CONFIG)]
+    assert (results(state)["c1"].content, [one for one in steps if one and one["id"] == "mine"]) == ("a", [])
+    alone: Any = Command(update={"policyengine_step": {"id": "mine"}})
+    assert done(made.gate, judged(alone, made.gate.before_tool(LS, WORLDS))).update == {}
+
+
 @both
 def test_a_list_of_results_is_judged_in_its_places(face: Face) -> None:
     given = [ToolMessage("ab", tool_call_id="c1"), Command(update={"messages": [HumanMessage("cdef", id="h")]})]
@@ -107,7 +122,7 @@ def test_a_list_of_results_is_judged_in_its_places(face: Face) -> None:
     assert [message.content for message in state["messages"][2:4]] == ["ab", "c"]
 
 
-@pytest.mark.parametrize("update", [{"messages": [RemoveMessage(id="nobody")]}, {}, None])
+@pytest.mark.parametrize("update", [{"messages": [RemoveMessage(id="nobody")]}, {"a": 1}, {}, None])
 def test_a_command_without_anything_to_see_is_left_alone(update: Any) -> None:
     made = _cut(1)
     command: Any = Command(update=update)

@@ -12,6 +12,7 @@ from langgraph.types import Command
 from policyengine.adapters.langchain.answers import thawed
 from policyengine.adapters.langchain.denials import MARK
 from policyengine.adapters.langchain.faces import Steps, asked
+from policyengine.adapters.langchain.runs import STEP
 from policyengine.errors import RequestError
 from policyengine.gate import Result, SignedDecision
 from policyengine.model import ObligationKind, freeze
@@ -110,6 +111,7 @@ def _put(given: Any, messages: Any) -> Any:
     if isinstance(given, list):
         return [_put(item, messages) for item in given]
     put = [_put(one, messages) for one in _update(given)]
-    if not put:
-        return given
-    return changed(given, update={**given.update, MESSAGES: put} if isinstance(given.update, Mapping) else put)
+    if not isinstance(given.update, Mapping):
+        return changed(given, update=put) if put else given
+    kept = {key: value for key, value in given.update.items() if key != STEP}  # no tool says which step it is in
+    return changed(given, update={**kept, MESSAGES: put} if put else kept)
