@@ -130,3 +130,14 @@ def test_lint_looks_at_rule_files_too(project: Path) -> None:
     done = run("lint", "--rules", str(folder), env=_env(project), cwd=project)
     assert done.status == 1
     assert "`mine.b` shadowed: `mine.a`" in done.out
+
+
+def test_settings_load_neither_pydantic_nor_yaml(project: Path) -> None:
+    user = _write(project / "u.json", allow=["Bash(git push:*)"], deny=["Read(.env)"])
+    words = ("check", "git push", "--settings", str(user), "--host-settings")
+    env = _env(project)
+    assert run(*words, env=env, cwd=project).status == 0  # the bundle is compiled and kept
+    report = run(*words, env={**env, "PYTHONPROFILEIMPORTTIME": "1"}, cwd=project).err
+    loaded = {line.rpartition("|")[2].strip() for line in report.splitlines() if line.startswith("import time:")}
+    assert "policyengine.policies.permissions" in loaded
+    assert loaded & {"pydantic", "yaml", "re2", "ast", "cryptography", "casbin"} == set()

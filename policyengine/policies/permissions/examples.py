@@ -2,7 +2,7 @@
 
 `Bash(sort:*)` is read as `sort A B`, so reading is covered and `-o` is not; `Bash(sort -o:*)` covers it. Where the
 words leave open which of a program's commands runs (`Bash(git *)`), the call's own words are read without the options
-that the rule does not name.
+that the rule does not name, and what cannot be taken back is left out.
 """
 
 from __future__ import annotations
@@ -72,6 +72,17 @@ COMMON: tuple[Effect, ...] = (
 )  # fmt: skip
 
 
+# What cannot be taken back, or lets somebody in.
+GRAVE: dict[type[Effect], frozenset[str]] = {
+    VersionControl: frozenset({
+        "discard", "rewrite", "clean", "drop", "force-push", "delete-remote", "delete-branch", "delete-repository",
+        "hook", "config", "publish", "release",
+    }),
+    Cloud: frozenset({"delete", "secret", "security", "blind", "execute", "login"}),
+    Database: frozenset({"destroy", "admin", "execute"}),
+    Package: frozenset({"publish", "remove", "login"}),
+    Container: frozenset({"prune", "remove", "push", "login"}),
+}  # fmt: skip
 READING = ("", "GET", "HEAD")  # methods of a connection that only reads
 GENTLE = frozenset({"record", "branch", "switch", "merge", "stash", "tag"})  # what a repository takes back
 
@@ -112,8 +123,8 @@ class Example:
         assert pattern.command is not None
         effects = [effect for words in _sketches(pattern.command, command) for effect in self._of(shlex.join(words))]
         if any(type(effect) is Opaque and effect.cause is Cause.OPTION for effect in effects):
-            effects += self._of(shlex.join(_without_options(pattern.command, command)))
-            effects += self._of(shlex.join(_without_values(pattern.command, command)))
+            left_open = (_without_options(pattern.command, command), _without_values(pattern.command, command))
+            effects += [one for words in left_open for one in self._of(shlex.join(words)) if not _is_grave(one)]
         return frozenset(key_of(effect) for effect in effects if not (_is_unread(effect) or _is_input(effect)))
 
     def _of(self, text: str) -> tuple[Effect, ...]:
@@ -147,6 +158,13 @@ def _without_values(pattern: CommandPattern, command: Execute) -> list[str]:
         word for before, word in pairwise(given) if before is not None and before[:1] == "-" and "=" not in before
     }
     return [word for word in words if word not in behind or word in pattern.words]
+
+
+def _is_grave(effect: Effect) -> bool:
+    """What a rule has to name: it is no part of using a program as such (`Bash(git *)` and `git clean`)."""
+    if isinstance(effect, FileDelete):
+        return effect.recursive
+    return getattr(effect, "action", "") in GRAVE.get(type(effect), ())  # of kinds that have actions: GRAVE
 
 
 def _is_open(effect: Effect) -> bool:
