@@ -2,7 +2,7 @@
 
 Settings (YAML; a relative path begins at the file's folder):
 
-    roots:                          # where skills are; of two with one name, that of the earlier root is meant
+    roots:                          # of two skills with one name, that of the earlier root is meant, the project's last
       - path: skills/public
         name: public                # default: the folder's name; a skill is called `public/pdf`, by its folder
         mount: /mnt/skills/public   # where the agent sees the root; default: at its own path
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 MAX_FOUND = 4096  # skills of all roots together
 MAX_FOLDERS = 65_536
 MAX_KEPT = 4096  # files whose contents are remembered
+PROJECT = "project"
 SETTLED = 2_000_000_000  # nanoseconds after which a file's times tell whether it was changed; FAT keeps two seconds
 
 
@@ -147,9 +148,12 @@ class SkillFolders:
         return None if kept is None else _enabled(kept, settings)
 
     def named(self, name: str) -> Skill | None:
-        """Give the skill that a name means: of the first root that has one; None where that root has several."""
+        """Give the skill that a name means: of the first root that has one; None where that root has several.
+
+        The project's own come last: what anybody can put into a project takes no name that a person knows otherwise.
+        """
         settings = self.settings()
-        for root in settings.roots:
+        for root in _in_order(settings.roots):
             skills = [found.skill for found in self._within(root, settings) if found.skill is not None]
             meant = {skill.path: skill for skill in skills if skill.name == name}
             if meant:
@@ -170,7 +174,7 @@ class SkillFolders:
     def listing(self) -> list[Found]:
         """Look through all roots: every file named SKILL.md and every stray link, whether or not it can be used."""
         settings = self.settings()
-        return [found for root in settings.roots for found in self._within(root, settings)]
+        return [found for root in _in_order(settings.roots) for found in self._within(root, settings)]
 
     def _bearing(self, name: str, settings: Settings) -> set[str]:
         every = (found.skill for root in settings.roots for found in self._within(root, settings))
@@ -207,7 +211,7 @@ class SkillFolders:
 
 def _skill(real: str, root: Root) -> tuple[Skill, tuple[str, ...]]:
     folder = os.path.dirname(real)
-    name, widens = os.path.basename(folder), root.tier != "project"
+    name, widens = os.path.basename(folder), root.tier != PROJECT
     bare = Skill(path=real, name=name, digest="unreadable", allowed=(), widens=widens)
     try:
         data = _bytes(real)
@@ -299,6 +303,11 @@ def _seen(folder: str, root: Root) -> str:
         return folder
     inner = os.path.relpath(folder, root.path).replace(os.sep, "/")
     return posixpath.normpath(f"{root.mount}/{inner}")
+
+
+def _in_order(roots: Iterable[Root]) -> list[Root]:
+    """The roots as names are looked up in them."""
+    return sorted(roots, key=lambda root: root.tier == PROJECT)
 
 
 def _root_of(real: str, roots: Sequence[Root]) -> Root | None:

@@ -393,8 +393,7 @@ def test_a_skill_that_takes_the_name_of_another_is_not_allowed_by_that_name(disk
 
 
 def test_a_name_means_the_skill_of_the_earliest_root(disk: _Disk) -> None:
-    disk.add("public/pdf")
-    custom = disk.add("custom/pdf", "Bash")
+    public, custom = disk.add("public/pdf"), disk.add("custom/pdf", "Bash")
     disk.settings("roots: [{path: custom}, {path: public}]\n")
     folders = disk.folders
     assert getattr(folders.named("pdf"), "path", None) == custom
@@ -403,6 +402,8 @@ def test_a_name_means_the_skill_of_the_earliest_root(disk: _Disk) -> None:
     disk.add("custom/second", name="pdf")
     assert folders.named("pdf") is None
     assert folders.named("nothing") is None
+    disk.settings("roots: [{path: custom, tier: project}, {path: public}]\n")
+    assert getattr(folders.named("pdf"), "path", None) == public
 
 
 def test_a_root_that_is_not_there_has_no_skills_and_one_that_is_no_folder_fails(disk: _Disk) -> None:
