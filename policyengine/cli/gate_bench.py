@@ -22,7 +22,7 @@ from typing import TypeAlias
 from policyengine.audit import AuditKey, AuditLog, Durability, decision_record
 from policyengine.cli.core import ready_rules
 from policyengine.cli.quantiles import median_and_p99
-from policyengine.cli.wire import dumps
+from policyengine.cli.wire import Json, dumps
 from policyengine.config import Ready
 from policyengine.config.keys import fresh_name
 from policyengine.config.rbac import from_texts, shipped_folder
@@ -69,7 +69,8 @@ def run(options: argparse.Namespace) -> int:
     durability = Durability.PROCESS_CRASH.value
     cases = {"before_tool": costs.pop("before_tool")}
     if options.json:
-        print(dumps({"gate": _json(cases), "reference": _json(costs), "durability": durability}))
+        named = {name: cost | {"durability": durability} for name, cost in _json(cases).items()}
+        print(dumps({"gate": named, "reference": _json(costs)}))
     else:
         print("\n".join(_table(cases, costs, durability)))
     return 0
@@ -238,7 +239,7 @@ def _cost(ascending: list[int]) -> Cost:
     return Cost(round(p50 / 1000, 1), round(p99 / 1000, 1), len(ascending))
 
 
-def _json(costs: dict[str, Cost]) -> dict[str, dict[str, float]]:
+def _json(costs: dict[str, Cost]) -> dict[str, Json]:
     return {name: cost._asdict() for name, cost in costs.items()}
 
 
