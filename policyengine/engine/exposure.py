@@ -113,33 +113,48 @@ class _Told(NamedTuple):
 _NOTHING = _Told(Outcome.ALLOW, ())
 
 
+class _Answers(NamedTuple):
+    """What one policy says of each name; it keeps the verdicts, so that none gets the id of another."""
+
+    policy: Policy
+    column: Sequence[Verdict]
+    told: dict[int, _Told]
+
+    def about(self, at: int) -> _Told:
+        """Give what is said, as far as it counts without arguments: nothing can be rewritten then."""
+        verdict = self.column[at]
+        one = self.told.get(id(verdict))
+        if one is None:
+            findings = explained(checked(self.policy, verdict))
+            ranked = sorted(((rank(finding), finding) for finding in findings), key=itemgetter(0))
+            one = self.told[id(verdict)] = _Told(enforced(findings), ranked) if ranked else _NOTHING
+        return one
+
+    def are_idle(self) -> bool:
+        """Whether one verdict is given about all, and it says nothing."""
+        for verdict in self.column:
+            if verdict is not self.column[0]:
+                return False
+        return not (self.column and self.about(0).ranked)
+
+
 def _bounds(engine: Engine, request: Request, names: Sequence[str], state: RunState) -> list[_Bound]:
     """What `Engine.evaluate_tool` would say about each name."""
     if not engine.policies:
         nothing = combine(())
         return [_Bound(nothing.outcome, nothing.findings)] * len(names)
-    columns = [_column(engine, policy, request, names, state) for policy in engine.policies]
-    told: dict[tuple[int, int], _Told] = {}
+    given = [_Answers(policy, _column(engine, policy, request, names, state), {}) for policy in engine.policies]
+    telling = [answers for answers in given if not answers.are_idle()]
+    if not telling:
+        return [_joined(())] * len(names)
     known: dict[tuple[int, ...], _Bound] = {}
     found = []
-    # The columns keep their verdicts, so that none gets the id of another.
-    for at, key in enumerate(zip(*(map(id, column) for column in columns), strict=True)):
+    for at, key in enumerate(zip(*(map(id, answers.column) for answers in telling), strict=True)):
         bound = known.get(key)
         if bound is None:
-            several = [_told(told, engine, number, column[at]) for number, column in enumerate(columns)]
-            bound = known[key] = _joined(several)
+            bound = known[key] = _joined([answers.about(at) for answers in telling])
         found.append(bound)
     return found
-
-
-def _told(told: dict[tuple[int, int], _Told], engine: Engine, number: int, verdict: Verdict) -> _Told:
-    """One policy's verdict, as far as it counts without arguments: nothing can be rewritten then."""
-    one = told.get((number, id(verdict)))
-    if one is None:
-        findings = explained(checked(engine.policies[number], verdict))
-        ranked = sorted(((rank(finding), finding) for finding in findings), key=itemgetter(0))
-        one = told[number, id(verdict)] = _Told(enforced(findings), ranked) if ranked else _NOTHING
-    return one
 
 
 def _joined(several: Sequence[_Told]) -> _Bound:

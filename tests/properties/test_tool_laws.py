@@ -141,6 +141,12 @@ PEOPLE = st.builds(
 RULESETS: tuple[RuleSet, ...] = (
     ruleset(using=profile()),
     ruleset(
+        request_rule(id="law.deep", where={"context.depth": {"over": 1}}, outcome="deny"),
+        request_rule(id="law.file", where={"tool": {"in": ["bash", "read_file"]}}, outcome="ask"),
+        request_rule(id="law.given", where={"argument.a": 1}, outcome="deny"),
+        using=profile(opaque="ask"),
+    ),
+    ruleset(
         rule(id="law.read", effect="file.read", where={"path": {"outside": ["workspace"]}}, outcome="ask"),
         request_rule(id="law.hides", where={"tool": {"like": "mcp__github*"}}, outcome="deny"),
         request_rule(id="law.tag", where={"context.tags": {"contains": "t"}, "tool": "bash"}, outcome="ask"),

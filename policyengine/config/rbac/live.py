@@ -7,7 +7,7 @@ but `failure`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 from policyengine.effects import Facts
@@ -67,6 +67,14 @@ class LiveRbac:
     def evaluate(self, request: Request, facts: Facts, state: RunState) -> Verdict:
         """Judge a call by the policy of this moment."""
         return self._current[0].evaluate(request, facts, state)
+
+    def bounds(self, request: Request, names: Sequence[str], state: RunState) -> list[Verdict]:
+        """Judge a catalogue by the policy of this moment."""
+        return self._current[0].bounds(request, names, state)
+
+    def generating(self, deferred: Collection[str]) -> Rbac:
+        """Give the policy of this moment for a build that generated `tool_search` (`Rbac.generating`)."""
+        return self._current[0].generating(deferred)
 
     def engine(self, base: Engine) -> Engine:
         """Give an engine that also asks the policy of this moment, and whose decisions name it by its digest."""

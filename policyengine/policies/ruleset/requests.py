@@ -10,21 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from policyengine.model import Request
+from policyengine.model import Request, Resource
 from policyengine.policies.ruleset.index import Plain, Rule, rule_of
 from policyengine.policies.ruleset.matchers import Matcher, ValueTest, value_test
-from policyengine.records import NamedTuple
+from policyengine.records import NamedTuple, replace
 
 Getter: TypeAlias = Callable[[Request], object]
 ABSENT = object()  # satisfies no operator but `not`
 
 
 class RequestRule(NamedTuple):
-    """A rule, its tests, and whether it can be judged without arguments."""
+    """A rule, its tests, whether it can be judged without arguments, and whether it looks at the tool's name."""
 
     rule: Rule
     tests: tuple[tuple[Getter, ValueTest], ...]
     on_arguments: bool
+    on_tool: bool
 
     def holds(self, request: Request) -> bool:
         """Whether every condition of the rule holds."""
@@ -51,6 +52,15 @@ class RequestIndex:
         filed = self._by_tool.get(request.resource.id, ())
         return [ready.rule for ready in (*self._rest, *filed) if ready.holds(request)]
 
+    def bounds(self, request: Request, names: Sequence[str]) -> list[tuple[Rule, ...]]:
+        """Find for each name the rules that match the request with that name and without arguments."""
+        asked = [ready for ready in self._rest if not ready.on_arguments]
+        if any(ready.on_tool for ready in asked):
+            return [tuple(self.matching(_about(request, name))) for name in names]
+        shared = tuple(ready.rule for ready in asked if ready.holds(request))
+        filed = self._by_tool
+        return [tuple(self.matching(_about(request, name))) if name in filed else shared for name in names]
+
     def _buckets(self, matcher: Matcher) -> list[list[RequestRule]]:
         names = next((argument for operator, argument in matcher if operator == "in"), None)
         if names is None:
@@ -61,7 +71,12 @@ class RequestIndex:
 def _ready(plain: Plain) -> RequestRule:
     where: Mapping[str, Matcher] = plain["where"]
     tests = tuple((getter(field), value_test(matcher)) for field, matcher in where.items())
-    return RequestRule(rule_of(plain, ()), tests, any(field.startswith("argument.") for field in where))
+    on_arguments = any(field.startswith("argument.") for field in where)
+    return RequestRule(rule_of(plain, ()), tests, on_arguments, "tool" in where)
+
+
+def _about(request: Request, name: str) -> Request:
+    return replace(request, resource=Resource(request.resource.kind, name), arguments=None)
 
 
 def getter(field: str) -> Getter:

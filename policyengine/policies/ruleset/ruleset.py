@@ -61,6 +61,18 @@ class RuleSet:
         findings += [rule.finding(None, None) for rule in requests.matching(request)]
         return _verdict(self.name, findings)
 
+    def bounds(self, request: Request, names: Sequence[str], state: RunState) -> list[Verdict]:
+        """Judge a catalogue: for each name what `evaluate` says without arguments."""
+        made: dict[tuple[str, ...], Verdict] = {}
+        verdicts = []
+        for rules in self._ready_requests().bounds(request, names):
+            key = tuple([rule.id for rule in rules]) if rules else ()
+            verdict = made.get(key)
+            if verdict is None:
+                verdict = made[key] = _verdict(self.name, [rule.finding(None, None) for rule in rules])
+            verdicts.append(verdict)
+        return verdicts
+
     def _each(self, sight: Sight) -> list[tuple[Rule, Effect]]:
         found = []
         for effect in sight.effects:

@@ -13,6 +13,7 @@ import pytest
 from policyengine.config.rbac import LiveRbac, Reloaded, from_files, from_texts
 from policyengine.effects import Facts
 from policyengine.engine import Engine
+from policyengine.engine.exposure import Catalogue, exposed
 from policyengine.errors import LoadError
 from policyengine.model import Outcome
 from policyengine.policies.rbac import Rbac
@@ -47,6 +48,17 @@ def test_a_reload_changes_the_policy_and_its_digest() -> None:
     assert (_outcome(live, "even"), _outcome(live, "odd")) == (Outcome.DENY, Outcome.ALLOW)
     assert reloaded == Reloaded(digest=live.current.digest)
     assert live.current.digest != before
+
+
+def test_a_catalogue_is_judged_by_the_policy_of_the_moment() -> None:
+    live = LiveRbac(_Loader(EVEN, ODD))
+    catalogue = Catalogue(names=("even", "odd", "tool_search"), deferred=frozenset({"even", "odd"}), generated=True)
+    engine = Engine(analyze=lambda request, state: Facts(), policies=(live,))
+    shown = exposed(engine, call(DEV, ""), catalogue)
+    assert (shown.visible, shown.deferred) == (("tool_search",), ("even",))
+    live.reload()
+    shown = exposed(engine, call(DEV, ""), catalogue)
+    assert (shown.visible, shown.deferred) == (("tool_search",), ("odd",))
 
 
 @pytest.mark.parametrize("broken", ["", "# gone", "p, dev, *, tool", "g, a, b, *", "p, dev, *, tool, x, *, maybe"])
