@@ -26,7 +26,8 @@ from policyengine.cli.wire import Json, dumps
 from policyengine.config import Ready
 from policyengine.config.keys import fresh_name
 from policyengine.config.rbac import from_texts, shipped_folder
-from policyengine.config.skills import SETTLED, load
+from policyengine.config.skills import load
+from policyengine.config.skills_folders import SETTLED
 from policyengine.engine import Engine
 from policyengine.gate import Call, Capabilities, Gate, Message, Parts, Run
 from policyengine.model import Context, Decision, Frozen, Principal, Request, Resource, ResourceKind, freeze_object

@@ -22,13 +22,27 @@ from __future__ import annotations
 
 import hashlib
 import os
-import posixpath
-import stat
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from policyengine.config.skills_matter import MAX_FILE, declared
+from policyengine.config.skills_folders import (
+    PROJECT,
+    Root,
+    bytes_of,
+    files_at,
+    files_in,
+    id_of,
+    identity_of,
+    ids_of,
+    in_order,
+    is_settled,
+    on_host,
+    places_of,
+    real_path,
+    root_of,
+    seen,
+)
+from policyengine.config.skills_matter import declared
 from policyengine.config.sources import StrPath
 from policyengine.errors import LoadError
 from policyengine.policies.permissions.coverage import NO_MEANS, Means
@@ -43,28 +57,7 @@ if TYPE_CHECKING:
     from policyengine.policies.skill.entries import Clause
 
 MAX_FOUND = 4096  # skills of all roots together
-MAX_FOLDERS = 65_536
 MAX_KEPT = 4096  # files whose contents are remembered
-PROJECT = "project"
-SETTLED = 2_000_000_000  # nanoseconds after which a file's times tell whether it was changed; FAT keeps two seconds
-
-
-class Root(NamedTuple):
-    """A folder of skills.
-
-    Attributes:
-        path: its real path.
-        name: what its skills' names begin with.
-        mount: where the agent sees it; empty where that is its own path.
-        tier: who vouches for it.
-        given: its path before links were followed.
-    """
-
-    path: str
-    name: str
-    mount: str
-    tier: str
-    given: str
 
 
 class Settings(Record):
@@ -121,16 +114,16 @@ class SkillFolders:
         Raises:
             LoadError: the file is gone or wrong.
         """
-        identity = _identity_of(self._file, os.stat)
+        identity = identity_of(self._file, os.stat)
         if identity is None:
             raise LoadError("cannot be read", file=self._file)
         known = self._settings
-        if known is not None and identity == self._settings_identity and self._places == _places(known.roots):
+        if known is not None and identity == self._settings_identity and self._places == places_of(known.roots):
             return known
-        settled, settings = _is_settled(identity), read_settings(self._file)
+        settled, settings = is_settled(identity), read_settings(self._file)
         if settings != known:
             self._kept.clear()
-        self._places = _places(settings.roots)
+        self._places = places_of(settings.roots)
         self._settings, self._settings_identity = settings, identity if settled else ()
         return settings
 
@@ -138,10 +131,10 @@ class SkillFolders:
         """Give the skill at a path, links followed; None where no root has one there."""
         settings = self.settings()
         known = self._kept.get(path)  # by its canonical path, as the policy keeps it
-        if known is not None and known.settled and _identity_of(path) == known.identity:
+        if known is not None and known.settled and identity_of(path) == known.identity:
             return _enabled(known, settings)
-        real = _real(_on_host(path, settings.roots))
-        root = _root_of(real, settings.roots)
+        real = real_path(on_host(path, settings.roots))
+        root = root_of(real, settings.roots)
         if root is None or os.path.basename(real) != FILE:
             return None
         kept = self._read(real, root, settings)
@@ -153,7 +146,7 @@ class SkillFolders:
         The project's own come last: what anybody can put into a project takes no name that a person knows otherwise.
         """
         settings = self.settings()
-        for root in _in_order(settings.roots):
+        for root in in_order(settings.roots):
             skills = [found.skill for found in self._within(root, settings) if found.skill is not None]
             meant = {skill.path: skill for skill in skills if skill.name == name}
             if meant:
@@ -165,16 +158,16 @@ class SkillFolders:
         settings = self.settings()
         allowed = settings.agents.get(agent)
         known = self._kept.get(skill.path)
-        if allowed is None or not allowed.isdisjoint(known.ids if known else _ids(skill.path, settings.roots)):
+        if allowed is None or not allowed.isdisjoint(known.ids if known else ids_of(skill.path, settings.roots)):
             return True
-        if any("/" in entry and skill.path in _files_at(entry) for entry in allowed):
+        if any("/" in entry and skill.path in files_at(entry) for entry in allowed):
             return True
         return skill.name in allowed and len(self._bearing(skill.name, settings)) == 1
 
     def listing(self) -> list[Found]:
         """Look through all roots: every file named SKILL.md and every stray link, whether or not it can be used."""
         settings = self.settings()
-        return [found for root in _in_order(settings.roots) for found in self._within(root, settings)]
+        return [found for root in in_order(settings.roots) for found in self._within(root, settings)]
 
     def _bearing(self, name: str, settings: Settings) -> set[str]:
         every = (found.skill for root in settings.roots for found in self._within(root, settings))
@@ -182,12 +175,12 @@ class SkillFolders:
 
     # ------------------------------------------------------------------------------------------------------------ files
     def _within(self, root: Root, settings: Settings) -> Iterator[Found]:
-        for count, path in enumerate(_files(root)):
+        for count, path in enumerate(files_in(root)):
             if count >= MAX_FOUND:
                 raise LoadError(f"more than {MAX_FOUND} skills", file=root.path)
-            real = _real(path)
-            home = _root_of(real, settings.roots)
-            id = _id(path, root)
+            real = real_path(path)
+            home = root_of(real, settings.roots)
+            id = id_of(path, root)
             if home is None or os.path.basename(real) != FILE:
                 yield Found(id, path, None, (f"a link that leads out of the roots, or to no {FILE}",))
                 continue
@@ -197,12 +190,12 @@ class SkillFolders:
 
     def _read(self, real: str, root: Root, settings: Settings) -> _Kept | None:
         """Read a file, unless it is known and has not changed; None where it is gone."""
-        known, identity = self._kept.get(real), _identity_of(real)
+        known, identity = self._kept.get(real), identity_of(real)
         if identity is None:
             return None
         if known is not None and known.settled and known.identity == identity:
             return known
-        kept = _Kept(identity, _is_settled(identity), _ids(real, settings.roots), *_skill(real, root))
+        kept = _Kept(identity, is_settled(identity), ids_of(real, settings.roots), *_skill(real, root))
         if len(self._kept) >= MAX_KEPT:
             self._kept.clear()
         self._kept[real] = kept
@@ -214,129 +207,22 @@ def _skill(real: str, root: Root) -> tuple[Skill, tuple[str, ...]]:
     name, widens = os.path.basename(folder), root.tier != PROJECT
     bare = Skill(path=real, name=name, digest="unreadable", allowed=(), widens=widens)
     try:
-        data = _bytes(real)
+        data = bytes_of(real)
     except OSError as error:
         return replace(bare, refused=f"cannot be read: {error.strerror}"), ()
     bare = replace(bare, digest=hashlib.sha256(data).hexdigest())
     try:
-        said = declared(data, real, _seen(folder, root))
+        said = declared(data, real, seen(folder, root))
     except LoadError as error:
         return replace(bare, refused=str(error)), ()
     return replace(bare, name=said.name or name, allowed=said.allowed), said.notes
 
 
-def _bytes(real: str) -> bytes:
-    """Read no more than would be refused, of a regular file only: a pipe would never end."""
-    descriptor = os.open(real, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(0, "not a regular file")
-        return file.read(MAX_FILE + 1)
-
-
-def _files(root: Root) -> Iterator[str]:
-    """Every SKILL.md below a root, and links to folders, as paths below it; links to folders are not followed.
-
-    Raises:
-        LoadError: the root is no folder, or a folder in it cannot be read. A root that is not there has no skills.
-    """
-    if not os.path.lexists(root.path):
-        return
-    if not os.path.isdir(root.path):
-        raise LoadError("not a folder", file=root.path)
-    for count, (folder, folders, files) in enumerate(os.walk(root.path, onerror=_fail)):
-        if count >= MAX_FOLDERS:
-            raise LoadError(f"more than {MAX_FOLDERS} folders", file=root.path)
-        folders.sort()
-        if FILE in files:
-            yield os.path.join(folder, FILE)
-        for name in folders:
-            inner = os.path.join(folder, name)
-            if os.path.islink(inner) and os.path.lexists(os.path.join(inner, FILE)):
-                yield os.path.join(inner, FILE)
-
-
-def _fail(error: OSError) -> None:
-    raise LoadError(f"cannot be read: {error.strerror}", file=str(error.filename)) from error
-
-
-def _identity_of(path: str, look: Callable[[str], os.stat_result] = os.lstat) -> tuple[int, ...] | None:
-    """What changes when a file does; None where there is none."""
-    try:
-        status = look(path)
-    except (OSError, ValueError):
-        return None
-    return (status.st_dev, status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-
-
-def _places(roots: Iterable[Root]) -> list[tuple[int, ...] | None]:
-    """Which folders the roots are."""
-    found = [_identity_of(root.given, os.stat) for root in roots]
-    return [None if identity is None else identity[:2] for identity in found]
-
-
-def _is_settled(identity: tuple[int, ...]) -> bool:
-    """Whether a file was last changed so long ago that another change cannot leave it with the same times."""
-    return time.time_ns() - max(identity[-2:]) > SETTLED
-
-
-# --------------------------------------------------------------------------------------------------------------- paths
-def _real(path: str) -> str:
-    try:
-        return os.path.realpath(path)
-    except (OSError, ValueError):  # a NUL, or a loop of links
-        return ""
-
-
-def _on_host(path: str, roots: Sequence[Root]) -> str:
-    """Where a path lies that the agent names: below the mount of a root, in that root."""
-    for root in sorted(roots, key=lambda root: -len(root.mount)):
-        normal = posixpath.normpath(path) if root.mount else ""
-        if normal.startswith(f"{root.mount}/") and root.mount:
-            return os.path.join(root.path, *normal[len(root.mount) + 1 :].split("/"))
-    return path if os.path.isabs(path) else ""
-
-
-def _seen(folder: str, root: Root) -> str:
-    """A folder's path as the agent sees it."""
-    if not root.mount:
-        return folder
-    inner = os.path.relpath(folder, root.path).replace(os.sep, "/")
-    return posixpath.normpath(f"{root.mount}/{inner}")
-
-
-def _in_order(roots: Iterable[Root]) -> list[Root]:
-    """The roots as names are looked up in them."""
-    return sorted(roots, key=lambda root: root.tier == PROJECT)
-
-
-def _root_of(real: str, roots: Sequence[Root]) -> Root | None:
-    """The innermost root that a file lies in."""
-    inside = [root for root in roots if real.startswith(os.path.join(root.path, ""))]
-    return max(inside, key=lambda root: len(root.path), default=None)
-
-
-def _id(path: str, root: Root) -> str:
-    inner = os.path.relpath(os.path.dirname(path), root.path).replace(os.sep, "/")
-    return root.name if inner == "." else f"{root.name}/{inner}"
-
-
-def _ids(path: str, roots: Sequence[Root]) -> frozenset[str]:
-    return frozenset(_id(path, root) for root in roots if _root_of(path, (root,)) is not None)
-
-
 def is_about(entry: str, skill: Skill, settings: Settings) -> bool:
     """Whether an entry of the settings is about a skill: by its name, its folder or its path."""
-    if entry == skill.name or entry in _ids(skill.path, settings.roots):
+    if entry == skill.name or entry in ids_of(skill.path, settings.roots):
         return True
-    return skill.path in _files_at(entry)
-
-
-def _files_at(entry: str) -> tuple[str, ...]:
-    """The file that an absolute path names, or that lies in the folder that it names."""
-    if not os.path.isabs(entry):
-        return ()
-    return (_real(entry), _real(os.path.join(entry, FILE)))
+    return skill.path in files_at(entry)
 
 
 def _enabled(kept: _Kept, settings: Settings) -> Skill:
@@ -344,7 +230,7 @@ def _enabled(kept: _Kept, settings: Settings) -> Skill:
     skill, disabled = kept.skill, settings.disabled
     if not disabled:
         return skill
-    off = not disabled.isdisjoint((*kept.ids, skill.name)) or any(skill.path in _files_at(entry) for entry in disabled)
+    off = not disabled.isdisjoint((*kept.ids, skill.name)) or any(skill.path in files_at(entry) for entry in disabled)
     return replace(skill, enabled=False) if off else skill
 
 

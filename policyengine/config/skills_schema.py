@@ -8,7 +8,8 @@ from typing import Literal
 
 from pydantic import Field, TypeAdapter
 
-from policyengine.config.skills import Root, Settings
+from policyengine.config.skills import Settings
+from policyengine.config.skills_folders import Root
 from policyengine.config.validated import Schema, validated
 from policyengine.config.yamlfile import Document, read_file
 from policyengine.errors import LoadError

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from policyengine.cli.run import run
 from policyengine.config import ready
 from policyengine.config.permissions import means_of
-from policyengine.config.skills import SETTLED, SkillFolders, load
+from policyengine.config.skills import SkillFolders, load
+from policyengine.config.skills_folders import SETTLED
 from policyengine.config.skills_lint import lint_skills
 from policyengine.config.skills_matter import MAX_ENTRIES, MAX_FILE, MAX_MATTER, declared
 from policyengine.effects import Facts, FileRead
@@ -320,7 +321,7 @@ def test_every_answer_is_about_the_files_as_they_are_now(disk: _Disk) -> None:
 def test_an_unchanged_file_is_read_once(disk: _Disk, monkeypatch: pytest.MonkeyPatch) -> None:
     path = disk.add("public/pdf")
     later = time.time_ns() + 2 * SETTLED
-    monkeypatch.setattr("policyengine.config.skills.time.time_ns", lambda: later)
+    monkeypatch.setattr("policyengine.config.skills_folders.time.time_ns", lambda: later)
     folders = disk.folders
     first = folders.find(path)
     assert folders.find(path) is first
@@ -335,7 +336,7 @@ def test_an_unchanged_file_is_read_once(disk: _Disk, monkeypatch: pytest.MonkeyP
 def test_settings_are_read_anew_when_they_change(disk: _Disk, monkeypatch: pytest.MonkeyPatch) -> None:
     path = disk.add("public/pdf")
     later = time.time_ns() + 2 * SETTLED
-    monkeypatch.setattr("policyengine.config.skills.time.time_ns", lambda: later)
+    monkeypatch.setattr("policyengine.config.skills_folders.time.time_ns", lambda: later)
     folders = disk.folders
     assert getattr(folders.find(path), "enabled", None) is True
     disk.settings("roots: [{path: public, tier: project}]\ndisabled: [pdf]\n")
@@ -354,7 +355,7 @@ def test_a_root_that_comes_to_lead_elsewhere_is_another_one(disk: _Disk, monkeyp
     (disk.top / "now").symlink_to(disk.top / "old")
     disk.settings("roots: [{path: now, mount: /mnt/skills}]\n")
     later = time.time_ns() + 2 * SETTLED
-    monkeypatch.setattr("policyengine.config.skills.time.time_ns", lambda: later)
+    monkeypatch.setattr("policyengine.config.skills_folders.time.time_ns", lambda: later)
     folders = disk.folders
     assert getattr(folders.find("/mnt/skills/pdf/SKILL.md"), "path", None) == old
     (disk.top / "now").unlink()
@@ -422,7 +423,7 @@ def test_folders_are_not_looked_through_without_end(disk: _Disk, monkeypatch: py
     monkeypatch.setattr("policyengine.config.skills.MAX_FOUND", 2)
     with pytest.raises(LoadError, match="more than 2 skills"):
         disk.folders.listing()
-    monkeypatch.setattr("policyengine.config.skills.MAX_FOLDERS", 2)
+    monkeypatch.setattr("policyengine.config.skills_folders.MAX_FOLDERS", 2)
     with pytest.raises(LoadError, match="more than 2 folders"):
         disk.folders.listing()
 
