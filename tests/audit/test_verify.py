@@ -402,6 +402,36 @@ def test_any_other_arrangement_of_lines_is_found(
     assert (verify(log, KEYS).standing is SOUND) is (after == before)
 
 
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    which=FILES,
+    content=st.binary(max_size=1500) | st.text(alphabet='{}"v1:,segm\n\0', max_size=300).map(str.encode),
+    behind=st.booleans(),
+)
+def test_whatever_stands_in_a_file_gives_a_report_and_a_writer_an_answer(
+    pristine: Path, tmp_path_factory: pytest.TempPathFactory, which: str, content: bytes, behind: bool
+) -> None:
+    """Anything in the place of a file, or behind what is in it: no crash, no hang, and nothing acknowledged is lost."""
+    log = tmp_path_factory.mktemp("odd") / "log"
+    shutil.copytree(pristine, log)
+    segment, manifest = segments_of(log)[-1], log / "manifest.jsonl"
+    file = {
+        "segment": segment, "manifest": manifest, "head": head_of(segment), "manifest head": head_of(manifest)
+    }[which]  # fmt: skip
+    before = numbers(log)
+    file.write_bytes((file.read_bytes() if behind else b"") + content)
+    verify(log, KEYS)
+    try:
+        writer = AuditLog(log, KEYS)
+        writer.append({"type": "test", "number": 77})
+        writer.close()
+    except AuditError:
+        return
+    assert 77 in numbers(log)
+    if behind or "head" in which or which == "manifest":
+        assert set(before) <= set(numbers(log))
+
+
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(appended=st.lists(st.integers(0, 3), max_size=12), cut=st.integers(1, 400))
 def test_whatever_writers_do_is_sound_and_in_order(
