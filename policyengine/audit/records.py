@@ -1,8 +1,8 @@
 """What records say: pure functions from what happened to what is written.
 
 Values are left out unless a caller names `Detail.FULL`: of arguments there are names, types and lengths, and one digest
-over all; of findings, rule and code, not the message; of a token, no byte. Every record has a `type`, and of one type
-always the same fields.
+over all (from which a value that can be guessed can be found out by trying); of findings, rule and code, not the
+message; of a token, no byte. Every record has a `type`, and of one type always the same fields.
 """
 
 from __future__ import annotations
