@@ -11,7 +11,8 @@ A line's number stands for its answer: positive where it allows, negative where 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import product, repeat
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 from policyengine.policies.rbac.asking import SUBJECT, one_by_one
@@ -102,11 +103,11 @@ class Index:
 
 def _columns(table: Table, asked: Sequence[Parts]) -> Iterator[list[int]]:
     """The lines of one table that answer requests, by each way in which it is asked."""
-    key_of, cuts, lines = table
-    find = lines.get
-    yield [find(key_of(parts), 0) for parts in asked] if lines else list(map(key_of, asked))
+    key_of, cuts, lines = table  # each step is a loop in C: catalogues are long
+    yield list(map(lines.get, map(key_of, asked), repeat(0)) if lines else map(key_of, asked))
     for at, length, rest_of in cuts:
-        yield [find((parts[at][:length], length, rest_of(parts)), 0) for parts in asked]
+        beginnings = map(itemgetter(slice(length)), map(itemgetter(at), asked))
+        yield list(map(lines.get, zip(beginnings, repeat(length), map(rest_of, asked)), repeat(0)))
 
 
 def _stricter(old: int, new: int) -> int:
