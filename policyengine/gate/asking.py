@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from policyengine.audit import Answer, approval_record
 from policyengine.effects import Effect, Where, as_json
-from policyengine.errors import AuditError, TokenError
-from policyengine.gate.asks import are_answerable, final, final_asks, final_request, standing
+from policyengine.errors import AuditError, StoreError, TokenError
+from policyengine.gate.asks import are_answerable, final, final_asks, final_request, place_of, standing
 from policyengine.gate.parts import Held, Parts
 from policyengine.gate.recording import recorded
+from policyengine.gate.standing import rejected
+from policyengine.gate.states import changed
 from policyengine.gate.steps import Steps
 from policyengine.gate.terms import Question, Run, SignedDecision
 from policyengine.gate.tokens import approval_token, verified_decision
 from policyengine.model import Finding, Grant, Outcome, Request
 from policyengine.signing import asks_of
+from policyengine.state import RunState
 from policyengine.visible import visible
 
 FIRST = ("command", "cmd", "script", "code", "path", "file_path", "url")  # arguments that say most, shown first
@@ -101,7 +104,7 @@ def _place(run: Run) -> str:
 def _scope(grant: Grant) -> str:
     (rule,) = grant.rules
     effects = "; ".join(sorted(effect_line(effect) for effect in grant.effects or ()))
-    return visible(f"{rule}, for: {effects}")
+    return visible(f"{rule}, in any directory, for: {effects}")
 
 
 # -------------------------------------------------------------------------------------------------------------- answer
@@ -114,7 +117,8 @@ def approve(parts: Parts, signed: SignedDecision, by: str) -> Steps[str]:
     """
     request = _asked(parts, signed, by)
     # Under the question's own name: whoever answers it twice has still said yes once.
-    token = approval_token(parts, signed.id, request, asks_of(final_asks(signed.decision)), by)
+    asks = (*asks_of(final_asks(signed.decision)), place_of(request.context, signed.cwd))
+    token = approval_token(parts, signed.id, request, asks, by)
     yield from _answered(parts, signed, Answer.APPROVED, by, signed.id)
     return token
 
@@ -140,11 +144,24 @@ def reject(held: Held, signed: SignedDecision, by: str) -> Steps[None]:
     Raises:
         TokenError: nobody is named.
         AuditError: it could not be recorded.
+        StoreError: it could not be kept for calls to come.
     """
     _named(by)
     if signed.call.id:
         held.memory.reject(signed.run, signed.call.id)
     yield from _answered(held.parts, signed, Answer.REJECTED, by, "")
+    if signed.decision.request is not None:
+        problem = yield from changed(held.parts, signed.run, _rejecting(final_request(signed.decision)))
+        if problem is not None:
+            raise StoreError(problem.code, problem.message)
+
+
+def _rejecting(request: Request) -> Callable[[RunState], Steps[RunState]]:
+    def change(state: RunState) -> Steps[RunState]:
+        yield from ()
+        return rejected(state, request)
+
+    return change
 
 
 def _named(by: str) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from policyengine.effects import Effect
-from policyengine.model import Decision, Finding, Grant, Request, Tier
+from policyengine.model import Context, Decision, Finding, Grant, Request, Tier, digest_of
 from policyengine.policy import placeless
 from policyengine.records import replace
-from policyengine.signing import open_asks
+from policyengine.signing import Ask, open_asks
 
 ALWAYS = "person:always"  # source of standing answers
+PLACE = "gate.place"  # in an approval, beside the rules
 _NOT_OURS_TO_ANSWER = ("engine.", "gate.")  # such an ask has no reason that a person could have weighed
 
 
@@ -34,6 +35,15 @@ def final_asks(decision: Decision) -> tuple[Finding, ...]:
 def in_place(request: Request, decision: Decision) -> Request:
     """Give the request about the call as it would run, under the circumstances of the one that was sent."""
     return replace(request, arguments=final_request(decision).arguments)
+
+
+def place_of(context: Context, cwd: str | None) -> Ask:
+    """Name where a call would run, beside what it asks: a yes in one directory is none in another.
+
+    `cwd` is that of the run's persistent shell (`RunState.cwd`).
+    """
+    where = (context.cwd, cwd, context.home, context.workspace, context.shell.value, context.platform, context.sandbox)
+    return Ask(PLACE, digest_of(where))
 
 
 def are_answerable(asks: Iterable[Finding]) -> bool:

@@ -11,30 +11,19 @@ from policyengine.engine.exposure import DISCOVERY, discovering
 from policyengine.errors import TokenError
 from policyengine.gate.memory import Remembered
 from policyengine.gate.parts import Held, Parts
+from policyengine.gate.standing import ALLOWED, REJECTED, STANDING, refusal
 from policyengine.gate.terms import Run
 from policyengine.gate.tokens import verified_delegation, verified_exposure
-from policyengine.model import Finding, Outcome, Request, Severity, Verdict
+from policyengine.model import Outcome, Request, Verdict
 from policyengine.policy import Policy
 from policyengine.records import NamedTuple, replace
 from policyengine.state import RunState
 
-INSTEAD = "Use one of the tools that were offered."
 NOTHING: frozenset[str] = frozenset()
-_ALLOWED = Verdict(policy="gate", outcome=Outcome.ALLOW)
-
-
-def _refusal(code: str, message: str) -> Verdict:
-    finding = Finding(
-        rule=code, code=code, message=message, outcome=Outcome.DENY, severity=Severity.MEDIUM, instead=INSTEAD
-    )
-    return Verdict(policy="gate", outcome=Outcome.DENY, findings=(finding,))
-
-
-_HIDDEN = _refusal("exposure.hidden", "This tool was not offered in this step.")
-_NOT_DELEGATED = _refusal("delegation.not-allowed", "This tool was not handed down to this sub-agent.")
-_NO_DELEGATION = _refusal("delegation.missing", "This sub-agent does not show what was handed down to it.")
-_DENIED_BEFORE = _refusal("gate.denied-before", "This call was denied as a part of its reply.")
-_REJECTED = _refusal("gate.rejected", "A person has said no to this call.")
+_HIDDEN = refusal("exposure.hidden", "This tool was not offered in this step.")
+_NOT_DELEGATED = refusal("delegation.not-allowed", "This tool was not handed down to this sub-agent.")
+_NO_DELEGATION = refusal("delegation.missing", "This sub-agent does not show what was handed down to it.")
+_DENIED_BEFORE = refusal("gate.denied-before", "This call was denied as a part of its reply.")
 
 
 class Refused(NamedTuple):
@@ -45,11 +34,12 @@ class Refused(NamedTuple):
 
 
 class Presented:
-    """What became of the tokens that came with a question."""
+    """What became of the tokens that came with a question, and where it was asked."""
 
-    __slots__ = ("refused", "used")
+    __slots__ = ("cwd", "refused", "used")
 
     def __init__(self) -> None:
+        self.cwd: str | None = None  # of the run's persistent shell
         self.refused: dict[Refused, None] = {}
         self.used: set[str] = set()  # approvals that this call has used up
 
@@ -71,12 +61,12 @@ class Only:
     def evaluate(self, request: Request, facts: Facts, state: RunState) -> Verdict:
         """Deny what is not in the list."""
         del facts, state
-        return _ALLOWED if request.resource.id in self._names else self._refusal
+        return ALLOWED if request.resource.id in self._names else self._refusal
 
     def bounds(self, request: Request, names: Sequence[str], state: RunState) -> Sequence[Verdict]:
         """Deny what is not in the list, for a whole catalogue."""
         del request, state
-        return [_ALLOWED if name in self._names else self._refusal for name in names]
+        return [ALLOWED if name in self._names else self._refusal for name in names]
 
 
 class NoAsks:
@@ -91,14 +81,14 @@ class NoAsks:
     def evaluate(self, request: Request, facts: Facts, state: RunState) -> Verdict:
         """Deny what the live policies would hide now."""
         del facts
-        return _ALLOWED if self._engine.evaluate_tool(request, state).outcome is Outcome.ALLOW else _HIDDEN
+        return ALLOWED if self._engine.evaluate_tool(request, state).outcome is Outcome.ALLOW else _HIDDEN
 
 
 def narrowed(engine: Engine, bounds: Collection[Policy]) -> Engine:
-    """Give an engine that asks further policies."""
-    if not bounds or not engine.policies:  # no policies are a DENY, which no bound may turn into an answer
+    """Give an engine that also asks the gate's own policies."""
+    if not engine.policies:  # no policies are a DENY, which no bound may turn into an answer
         return engine
-    return replace(engine, policies=(*engine.policies, *bounds))
+    return replace(engine, policies=(*engine.policies, *STANDING, *bounds))
 
 
 def engine_for(held: Held, request: Request, run: Run, presented: Presented) -> Engine:
@@ -114,7 +104,7 @@ def engine_for(held: Held, request: Request, run: Run, presented: Presented) -> 
     if request.context.call_id in step.denied:
         bounds.append(Only(NOTHING, _DENIED_BEFORE))
     if request.context.call_id in step.rejected:
-        bounds.append(Only(NOTHING, _REJECTED))
+        bounds.append(Only(NOTHING, REJECTED))
     if parts.hidden_from is not Outcome.DENY:
         bounds.append(NoAsks(parts.engine))
     return narrowed(engine, (*bounds, *bounds_of_agent(parts, run, presented)))

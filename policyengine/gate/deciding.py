@@ -9,7 +9,7 @@ from functools import partial
 from policyengine.effects import Facts
 from policyengine.engine import Engine
 from policyengine.errors import RequestError, TokenError
-from policyengine.gate.asks import final_asks, final_request, in_place
+from policyengine.gate.asks import final_asks, final_request, in_place, place_of
 from policyengine.gate.bounds import Presented, engine_for
 from policyengine.gate.denials import denied, enforceable, failed, finding, undecided
 from policyengine.gate.parts import Held, Parts
@@ -97,6 +97,7 @@ def _judged(parts: Parts, case: Case, state: RunState) -> Steps[Judged]:
         known = analysed(case.engine, case.request, state)
         state = attempted(parts, state, [known])
         case = case if known is None else case._replace(engine=known.engine)
+    case.presented.cwd = state.cwd
     grants = (*parts.grants, *case.run.grants)
     judged = yield from _asked(case.engine, case.request, state, grants)
     if judged.decision.outcome is Outcome.ASK and case.run.approvals:
@@ -125,6 +126,8 @@ def _answered(parts: Parts, case: Case, first: Judged, state: RunState, grants: 
             if number >= MAX_APPROVALS:
                 raise TokenError("approval.too-many", f"more than {MAX_APPROVALS} approvals with one call")
             claims = verified_approval(parts, token, wanted)
+            if place_of(wanted.context, state.cwd) not in claims.asks:
+                raise TokenError("approval.place", "given for another directory, shell or sandbox")
             given = grants_of(claims, asks)
             again = yield from _asked(case.engine, in_place(case.request, first.decision), state, (*grants, *given))
             if not _is_answered(again.decision, wanted):
@@ -183,7 +186,9 @@ def _kept(parts: Parts, decision: Decision, call: Call, run: Run, presented: Pre
         token = decision_token(parts, id, decision) if decision.request is not None else ""
     except Exception as error:  # whatever a signer raises, nobody could tell the decision from a forged one
         decision = denied(decision, failed("gate.signing-failed", "The decision cannot be signed", error))
-    signed = SignedDecision(decision=decision, call=_final_call(decision, call), run=run, id=id, token=token)
+    signed = SignedDecision(
+        decision=decision, call=_final_call(decision, call), run=run, id=id, cwd=presented.cwd, token=token
+    )
     problem = yield from recorded(parts, lambda: decision_entry(parts, signed, presented.refused))
     return signed if problem is None else replace(signed, decision=denied(decision, problem), token="")
 

@@ -2,7 +2,8 @@
 
 Codes: `gate.no-scope`, `gate.failed`, `gate.store-failed`, `gate.audit-failed`, `gate.signing-failed`,
 `gate.cannot-ask` and the like for every capability that a host lacks, `gate.no-detector`, `gate.too-many-calls`,
-`gate.duplicate-call`, `gate.denied-before`, `gate.rejected`; tokens that are refused keep the codes of `signing`.
+`gate.duplicate-call`, `gate.denied-before`, `gate.rejected`, `gate.tool-name`; tokens
+that are refused keep the codes of `signing`.
 """
 
 from __future__ import annotations

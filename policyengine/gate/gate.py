@@ -185,10 +185,12 @@ class Gate:
         return await adone(asking.approve(self._parts, signed, by))
 
     def reject(self, signed: SignedDecision, *, by: str) -> None:
-        """Record that a person said no; the call stays denied in this step, whatever is decided about it later.
+        """Keep to a person's no: this call stays denied in its step, and the same tool and arguments in the whole run.
 
         Raises:
-            AuditError: that could not be recorded; the call stays unanswered.
+            TokenError: nobody is named.
+            AuditError: it could not be recorded.
+            StoreError: it could not be kept for calls to come.
         """
         done(asking.reject(self._held, signed, by))
 
@@ -196,7 +198,9 @@ class Gate:
         """Do as `reject` without blocking the event loop.
 
         Raises:
-            AuditError: as for `reject`.
+            TokenError: as for `reject`.
+            AuditError: likewise.
+            StoreError: likewise.
         """
         await adone(asking.reject(self._held, signed, by))
 

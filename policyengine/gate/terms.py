@@ -143,6 +143,7 @@ class SignedDecision(_Secret, Record):
         call: the call that it is about: rewritten where a policy wanted that, arguments frozen.
         run: for whom it was made.
         id: its name in the log and in its token.
+        cwd: where the run's persistent shell was when this was decided (`RunState.cwd`).
         token: binds it to the call; empty where nothing is to be released with it: answers of `after_model`, and DENY
             because nothing could be signed or kept.
     """
@@ -151,6 +152,7 @@ class SignedDecision(_Secret, Record):
     call: Call
     run: Run
     id: str = ""
+    cwd: str | None = None
     token: str = ""
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from policyengine.effects import FileDelete, FileWrite
-from policyengine.errors import AuditError, TokenError
+from policyengine.errors import AuditError, StoreError, TokenError
 from policyengine.gate import Call, Gate, Run, SignedDecision
 from policyengine.model import (
     Control,
@@ -238,6 +238,19 @@ def test_more_approvals_than_anybody_gives_are_not_looked_at() -> None:
 
 
 # ------------------------------------------------------------------------------------------------- what can be approved
+def test_an_approval_in_one_directory_is_none_in_another() -> None:
+    """An answer about `git status` in one repository says nothing about another, whose settings may start programs."""
+    world = World(ASKS)
+    _, token = _asked(world)
+    for moved in (_in(cwd="/workspace/other"), _in(sandbox="docker"), _in(workspace=("/",)), _in(home="/root")):
+        assert world.gate.before_tool(LS, _with(token, moved)).outcome is Outcome.ASK
+        assert _refused(world) == (("approval", "approval.place"),)
+    state = world.states.load("s")
+    world.states.save("s", state.version, replace(state, cwd="/elsewhere", version=state.version + 1))
+    assert world.gate.before_tool(LS, _with(token)).outcome is Outcome.ASK
+    assert _refused(world) == (("approval", "approval.place"),)
+
+
 def test_only_what_asks_can_be_approved() -> None:
     for outcome in (Outcome.ALLOW, Outcome.DENY):
         world = World(Table({"bash": outcome}))
@@ -320,10 +333,34 @@ def test_a_rejected_call_stays_denied_in_its_step_whatever_is_decided_later() ->
     world = World(policy)
     world.gate.reject(world.gate.before_tool(LS, RUN), by="ada")
     policy.outcomes.clear()
-    assert rules(world.gate.before_tool(LS, RUN).findings) == ["gate.rejected"]
+    assert set(rules(world.gate.before_tool(LS, RUN).findings)) == {"gate.rejected"}
     assert world.log.last("approval")["answer"] == "rejected"
     world.gate.after_model([LS], RUN)
     assert world.gate.before_tool(LS, RUN).outcome is Outcome.DENY
+
+
+def test_a_model_that_repeats_a_rejected_call_is_refused_and_nobody_is_asked_again() -> None:
+    world = World(ASKS)
+    world.gate.reject(world.gate.before_tool(LS, RUN), by="ada")
+    for step in range(2, 7):
+        again = _in(step_id=str(step))
+        assert rules(Gate(world.parts).before_tool(replace(LS, id=f"c{step}"), again).findings)[0] == "gate.rejected"
+    assert world.gate.before_tool(Call("bash", {"command": "pwd"}, "d"), RUN).outcome is Outcome.ASK
+    assert world.gate.before_tool(LS, _in(run_id="r2", step_id="9")).outcome is Outcome.ASK
+
+
+def test_a_rejection_that_cannot_be_kept_is_told() -> None:
+    world = World(ASKS)
+    signed = world.gate.before_tool(LS, RUN)
+
+    def locked(*_: object) -> None:
+        raise StoreError("store.locked", "in use")
+
+    world.states.save = locked  # type: ignore[method-assign, assignment]
+    with pytest.raises(StoreError):
+        world.gate.reject(signed, by="ada")
+    with pytest.raises(TokenError):
+        world.gate.reject(signed, by="")
 
 
 # ------------------------------------------------------------------------------------------------------ rewritten calls
@@ -392,8 +429,8 @@ def test_nested_arguments_are_shown_in_full() -> None:
 def test_always_covers_just_the_rules_and_effects_that_ask() -> None:
     world, question = _question(_finding(FileDelete("/workspace/a")), _finding(FileDelete("/workspace/b"), "q.ask"))
     assert question.always == (
-        "p.ask, for: file.delete path=/workspace/a",
-        "q.ask, for: file.delete path=/workspace/b",
+        "p.ask, in any directory, for: file.delete path=/workspace/a",
+        "q.ask, in any directory, for: file.delete path=/workspace/b",
     )
     assert all((grant.tier, grant.uses) == (Tier.USER, None) for grant in question.grants)
     always = replace(RUN, grants=question.grants)

@@ -124,6 +124,14 @@ def test_a_store_that_fails_exposes_nothing() -> None:
     assert list(exposed.exposure.hidden) == list(TOOLS)
 
 
+@pytest.mark.parametrize("name", ["verify_us\u0565r", "ba\u200bsh", " bash", "bash\n", "x" * 257, "\uff42ash"])
+def test_names_that_look_like_others_are_hidden_and_denied(name: str) -> None:
+    world = World()
+    exposed = world.gate.before_model([], ["bash", name], RUN)
+    assert (exposed.visible, rules(exposed.exposure.hidden[name])) == (("bash",), ["gate.tool-name"])
+    assert "gate.tool-name" in rules(Gate(world.parts).before_tool(Call(name), RUN).findings)
+
+
 def test_names_that_are_none_are_hidden() -> None:
     names: Any = ("bash", "", 7, None)
     assert World().gate.before_model([], names, RUN).visible == ("bash",)
