@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policyengine.adapters.langchain.runs import KEY
+from policyengine.adapters.langchain.vouched import KEY
 from policyengine.signing import REDACTION_KEYS, redacted
 
 

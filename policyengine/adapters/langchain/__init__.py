@@ -18,7 +18,8 @@ and `value["answers"]` holds an answer of each kind, to be sent back as it is, t
     agent.invoke(Command(resume={asked.id: asked.value["answers"]["approve"]}), config, context=run)
 
 An answer names the call and the asks that were shown. It counts for these alone, once, however often LangGraph runs the
-node again; a no stays a no; an edit is a new call. What is not an answer to the question is asked again.
+node again; a no stays a no; an edit is a new call. What is not an answer to the question is asked again. With
+`Vouched.keep` there is an "always", of which the host keeps the grants.
 
 **Order.** Put the middleware last: further in, nothing else changes the tools that it has shown, and
 HumanInTheLoopMiddleware before it asks about calls before they are decided, so that its edits are. Where others stand
@@ -37,9 +38,8 @@ the model itself is out of reach. Of a `Command` its messages are judged, the re
 time is given up; a coroutine is cancelled, a thread goes on unseen. No call can be put into a sandbox, nobody notified.
 """
 
-from policyengine.adapters.langchain.hooks import Vouched
 from policyengine.adapters.langchain.middleware import PolicyMiddleware
-from policyengine.adapters.langchain.runs import Host, Identity, of_context
+from policyengine.adapters.langchain.vouched import Host, Identity, Vouched, of_context
 from policyengine.gate import Capabilities
 
 CAPABILITIES = Capabilities(

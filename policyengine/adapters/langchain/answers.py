@@ -17,10 +17,10 @@ from langgraph.config import get_config
 
 from policyengine.errors import RequestError
 from policyengine.gate import Gate, SignedDecision
-from policyengine.model import Attributes, digest_of, freeze, freeze_object
-from policyengine.records import NamedTuple, Record
+from policyengine.model import Attributes, Grant, digest_of, freeze, freeze_object
+from policyengine.records import NamedTuple, Record, replace
 
-KINDS = frozenset({"approve", "reject", "edit"})
+KINDS = frozenset({"approve", "always", "reject", "edit"})
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "description": "One of the interrupt's `answers`; to edit, give `args` beside.",
@@ -37,11 +37,15 @@ SCHEMA: dict[str, Any] = {
 
 
 class Asking(Record):
-    """A question: `call` and `asks` name what is asked, `value` is what the person's client gets."""
+    """A question: `call` and `asks` name what is asked, `value` is what the person's client gets.
+
+    `grants` are what an "always" gives beside the yes; none where that is no answer to this question.
+    """
 
     call: str
     asks: frozenset[str]
     value: Mapping[str, Any]
+    grants: tuple[Grant, ...] = ()
 
 
 class Answer(NamedTuple):
@@ -55,9 +59,12 @@ class Answer(NamedTuple):
     message: str = ""
 
 
-def asking(gate: Gate, signed: SignedDecision) -> Asking:
-    """Put a decision as a question; its value is JSON data and holds no token."""
+def asking(gate: Gate, signed: SignedDecision, *, always: bool) -> Asking:
+    """Put a decision as a question; its value is JSON data and holds no token. `always` is whether that can be kept."""
     question, call = gate.question(signed), named(signed)
+    if not always:
+        question = replace(question, always=(), grants=())
+    kinds = KINDS if question.grants else KINDS - {"always"}
     asks = frozenset(digest_of((line, question.does)) for line in question.asks)
     about = {"call": call, "asks": sorted(asks), "question": secrets.token_hex(16)}
     value = {
@@ -68,9 +75,9 @@ def asking(gate: Gate, signed: SignedDecision) -> Asking:
         "description": question.text(),
         "does": list(question.does),
         "asks": list(question.asks),
-        "answers": {kind: {"type": kind, **about} for kind in sorted(KINDS)},
+        "answers": {kind: {"type": kind, **about} for kind in sorted(kinds)},
     }
-    return Asking(call=call, asks=asks, value=value)
+    return Asking(call=call, asks=asks, value=value, grants=question.grants)
 
 
 def named(signed: SignedDecision) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from langgraph.types import interrupt
 
-from policyengine.adapters.langchain.answers import SCHEMA, answer_of, asking, is_answered, named
+from policyengine.adapters.langchain.answers import SCHEMA, Answer, Asking, answer_of, asking, is_answered, named
 from policyengine.adapters.langchain.faces import Steps, asked
 from policyengine.adapters.langchain.runs import Counts
 from policyengine.gate import Call, Gate, Run, SignedDecision
-from policyengine.model import Outcome
+from policyengine.model import Grant, Outcome
 from policyengine.records import NamedTuple, replace
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ class Place(NamedTuple):
         gate: whose answers count.
         run: for whom, in the step of the call.
         by: who answers for a person; empty where nobody can be asked.
+        keep: keeps what a person grants for good; None where the host does not.
         suspended: how often calls were interrupted while they ran, by the question that let them.
         tools: for `Parent`.
     """
@@ -35,6 +36,7 @@ class Place(NamedTuple):
     gate: Gate
     run: Run
     by: str
+    keep: Callable[[tuple[Grant, ...]], None] | None
     suspended: Counts
     tools: tuple[str, ...] | None
 
@@ -76,7 +78,7 @@ def settled(place: Place, call: Call) -> Steps[Settled]:
     while signed.outcome is Outcome.ASK or (signed.outcome is Outcome.ALLOW and is_answered(named(signed))):
         if not place.by:
             raise No("adapter.no-checkpointer", NOBODY)
-        asking_now = asking(place.gate, signed)
+        asking_now = asking(place.gate, signed, always=place.keep is not None)
         answer = answer_of(interrupt(asking_now.value, response_schema=SCHEMA))
         if answer is None or answer.call != asking_now.call:
             continue  # it answers something else: ask
@@ -88,11 +90,17 @@ def settled(place: Place, call: Call) -> Steps[Settled]:
             signed = yield from asked("before_tool", call, place.run)
         elif signed.outcome is Outcome.ALLOW:
             break
-        elif asking_now.asks <= answer.asks:
+        elif asking_now.asks <= answer.asks and (answer.kind == "approve" or asking_now.grants):
             signed, question = (yield from _approved(place, call, signed, answer.question)), answer.question
             if signed.outcome is not Outcome.ASK:
+                _kept(place, answer, asking_now)
                 break
     return Settled(signed, question)
+
+
+def _kept(place: Place, answer: Answer, asking_now: Asking) -> None:
+    if answer.kind == "always" and place.keep is not None:
+        place.keep(asking_now.grants)
 
 
 def _approved(place: Place, call: Call, signed: SignedDecision, question: str) -> Steps[SignedDecision]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage
 from langgraph.errors import GraphBubbleUp
 
 from policyengine.adapters.langchain.calls import ran
@@ -13,7 +13,6 @@ from policyengine.adapters.langchain.deciding import Place
 from policyengine.adapters.langchain.denials import code_of, refusal, told
 from policyengine.adapters.langchain.faces import Handled, Steps
 from policyengine.adapters.langchain.models import (
-    Genuine,
     Unsent,
     answered,
     denied_set,
@@ -27,40 +26,18 @@ from policyengine.adapters.langchain.models import (
 from policyengine.adapters.langchain.results import Given
 from policyengine.adapters.langchain.runs import (
     Counts,
-    Host,
-    Identity,
     PolicyState,
     Step,
     in_step,
-    of_context,
     parent_of,
     step_of,
 )
 from policyengine.adapters.langchain.voices import EAR, Ear
+from policyengine.adapters.langchain.vouched import Host, Vouched
 from policyengine.gate import Gate, Run
-from policyengine.records import Record
 
 if TYPE_CHECKING:
     from langchain.agents.middleware import ModelRequest, ToolCallRequest
-
-
-def _no_genuine(message: BaseMessage) -> bool:
-    del message
-    return False
-
-
-class Vouched(Record):
-    """What the host alone can say.
-
-    Attributes:
-        identity: gives the run of a call; it must not look at messages, arguments, or what a client can set.
-        approver: gives the person who answers, as the host authenticated them; None for the run's principal.
-        is_genuine: whether the server knows that a person sent a message; it may then activate a skill.
-    """
-
-    identity: Identity = of_context
-    approver: Callable[[Host], str] | None = None
-    is_genuine: Genuine = _no_genuine
 
 
 class Hooks:
@@ -113,14 +90,23 @@ class Hooks:
         try:
             step = step_of(request.state, call["id"] or "")
             run = yield from self._run(request.runtime, step)
-            place = Place(
-                self.gate, run, self._person(request.runtime, run), self._suspended, self._unseen(request, step)
-            )
+            place = self._place(request, run, step)
         except GraphBubbleUp:
             raise
         except Exception as error:  # whatever it is, the call must not run for it
             return refusal(call["name"], call["id"] or "", code_of(error), told(error))
         return (yield from ran(place, request))
+
+    def _place(self, request: ToolCallRequest, run: Run, step: Step) -> Place:
+        keep, runtime = self._vouched.keep, request.runtime
+        return Place(
+            gate=self.gate,
+            run=run,
+            by=self._person(runtime, run),
+            keep=None if keep is None else partial(keep, runtime),
+            suspended=self._suspended,
+            tools=None if self._steps[step["id"]] else names_of(runtime.tools),
+        )
 
     def _run(self, runtime: Host, step: Step) -> Steps[Run]:
         parent = parent_of(runtime)
@@ -136,6 +122,3 @@ class Hooks:
             return ""
         approver = self._vouched.approver
         return run.principal.id if approver is None else approver(runtime)
-
-    def _unseen(self, request: ToolCallRequest, step: Step) -> tuple[str, ...] | None:
-        return None if self._steps[step["id"]] else names_of(request.runtime.tools)

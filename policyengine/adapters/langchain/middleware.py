@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from langchain.agents.middleware import AgentMiddleware
 
 from policyengine.adapters.langchain.faces import adone, done
-from policyengine.adapters.langchain.hooks import Hooks, Vouched
+from policyengine.adapters.langchain.hooks import Hooks
 from policyengine.adapters.langchain.runs import PolicyState
+from policyengine.adapters.langchain.vouched import Vouched
 from policyengine.errors import UsageError
 from policyengine.gate import Gate
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from langchain.agents.middleware import ExtendedModelResponse, ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
@@ -18,11 +18,11 @@ from policyengine.adapters.langchain.faces import Steps, asked
 from policyengine.adapters.langchain.runs import STEP, Step
 from policyengine.adapters.langchain.speaking import speaking
 from policyengine.adapters.langchain.voices import Ear, Voice
+from policyengine.adapters.langchain.vouched import Genuine
 from policyengine.gate import Call, Gate, Message, Run, SignedDecision, SignedExposure, Source
 from policyengine.model import Outcome
 from policyengine.visible import visible
 
-Genuine: TypeAlias = Callable[[BaseMessage], bool]
 _SOURCES: dict[type[BaseMessage], Source] = {AIMessage: Source.OUTPUT, ToolMessage: Source.LOCAL}  # others are input
 
 

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextvars import ContextVar
-from typing import Annotated, Any, NotRequired, TypeAlias, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
 from langchain.agents.middleware import AgentState
 from langchain.agents.middleware.types import PrivateStateAttr
-from langgraph.prebuilt import ToolRuntime
-from langgraph.runtime import Runtime
 
 from policyengine.adapters.langchain.faces import Steps, asked
-from policyengine.errors import RequestError
+from policyengine.adapters.langchain.vouched import Host
 from policyengine.gate import Run
 from policyengine.records import replace
 
-Host: TypeAlias = Runtime[Any] | ToolRuntime[Any, Any]
-Identity: TypeAlias = Callable[[Host], Run]
 MAX_COUNTED = 4096
-KEY = "policy_run"  # where `of_context` looks in a context that is no `Run`
 STEP = "policyengine_step"
 
 
@@ -42,21 +37,6 @@ class PolicyState(AgentState[Any]):
     """The agent's state with the step that it is in; hidden from input, output and sub-agents."""
 
     policyengine_step: NotRequired[Annotated[Step, PrivateStateAttr, _later]]
-
-
-def of_context(runtime: Host) -> Run:
-    """Take the run from `runtime.context`: a `Run`, or something that has one as `policy_run`.
-
-    No text that a client or a model sends can become a `Run`, and LangGraph does not persist the context.
-
-    Raises:
-        RequestError: there is none (`adapter.no-identity`).
-    """
-    context: Any = runtime.context
-    found = context.get(KEY) if isinstance(context, Mapping) else getattr(context, KEY, context)
-    if not isinstance(found, Run):
-        raise RequestError("adapter.no-identity", f"the host has to give a `Run` as `context.{KEY}`")
-    return found
 
 
 class Counts:
