@@ -33,7 +33,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter
 
 from policyengine.config.sources import StrPath
-from policyengine.config.toolpolicy_schema import FileSpec, Name, PolicySpec
+from policyengine.config.toolpolicy_schema import FileSpec, PolicySpec, ToolName
 from policyengine.config.validated import validated
 from policyengine.config.yamlfile import Document, Place, read_file
 from policyengine.errors import LoadError, UsageError
@@ -44,7 +44,7 @@ T = TypeVar("T")
 MAX_BYTES = 16 * 1024 * 1024  # of a snapshot
 RELEASING = ("approved", "credentials", "sandboxes")  # settings that release something
 _FILE = TypeAdapter(FileSpec)
-_SNAPSHOT = TypeAdapter(dict[Name, PolicySpec])
+_SNAPSHOT = TypeAdapter(dict[ToolName, PolicySpec])
 
 
 class Loaded(Record):

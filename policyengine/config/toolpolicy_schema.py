@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from policyengine.config.validated import Schema
 from policyengine.policies.tool import (
@@ -18,7 +18,15 @@ from policyengine.policies.tool import (
     Workspace,
 )
 
+
+def _whole(name: str) -> str:
+    if "*" in name or "?" in name:
+        raise ValueError(f"`{name}` is no name of a tool, and only the lists of `selection` may be globs")
+    return name
+
+
 Name: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=256)]
+ToolName: TypeAlias = Annotated[Name, AfterValidator(_whole)]
 SourceName: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,79}$")]
 Kind: TypeAlias = Literal[
     "read_only", "writes_files", "network", "installs_dependencies", "destructive", "external_service", "payment"
@@ -106,7 +114,7 @@ class SettingsSpec(Schema):
     require_approval: bool = False
     require_sandbox: bool = False
     deny_side_effects: list[Kind] = Field(default=[])
-    approved: list[Name] | None = None
+    approved: list[ToolName] | None = None
     credentials: list[Name] | None = None
     sandboxes: list[Name] | None = None
     max_result_bytes: Bound | None = None
@@ -160,7 +168,7 @@ class FileSpec(Schema):
     """One YAML file."""
 
     settings: SettingsSpec = SettingsSpec()
-    tools: dict[Name, PolicySpec] = Field(default={})
+    tools: dict[ToolName, PolicySpec] = Field(default={})
     selection: list[LayerSpec] = Field(default=[])
 
 

@@ -13,8 +13,8 @@
     tool.workspace-unknown               it may leave them; asks
     tool.undeclared-credentials          the call uses secrets, and the tool declares no credentials
 
-The first six are about a tool as such, and hide it. Calls are judged by what their analysis says, so what an analysis
-does not know (`Opaque`) is the profile's to answer, not this policy's.
+The first six are about a tool as such; those that deny hide it. Calls are judged by what their analysis says, so what
+an analysis does not know (`Opaque`) is the profile's to answer, not this policy's.
 """
 
 from __future__ import annotations
