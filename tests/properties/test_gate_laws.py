@@ -144,14 +144,14 @@ PLACES = ("scope_id", "thread_id", "id", "agent", "name", "arguments")
 @settings(max_examples=60)
 @given(st.sampled_from(PLACES), ARGUMENTS, st.sampled_from(["x", "s ", "S", "t", "ada", "a\u0301da"]))
 def test_an_approval_holds_for_nothing_but_its_call(place: str, arguments: dict[str, str], other: str) -> None:
-    """Whatever differs in call, scope, thread or person: the answer is asked for again."""
+    """Whatever differs in call, scope, thread or person: the answer does not count, and is not used up."""
     world = World(Says(lambda _: _answer("p", Outcome.ASK)))
     call, run = Call("a", {"command": "ls"}, "c"), RUN
     token = world.gate.approve(world.gate.before_tool(call, run), by="ada")
     changed, moved = _changed(place, call, run, arguments, other)
     outcome = world.gate.before_tool(changed, replace(moved, approvals=(token,))).outcome
     same = (changed, moved) == (call, run)
-    assert outcome is (Outcome.ALLOW if same else Outcome.ASK)
+    assert (outcome is Outcome.ALLOW) is same
     assert world.gate.before_tool(call, replace(run, approvals=(token,))).outcome is (
         Outcome.ASK if same else Outcome.ALLOW
     )
