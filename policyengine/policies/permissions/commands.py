@@ -93,6 +93,8 @@ def _made(words: list[str], *, opened: bool) -> CommandPattern:
 
 def _parts(text: str) -> tuple[list[list[str]], bool]:
     """The commands of a specifier as words without quotes, and whether it is one without redirections."""
+    if _QUOTING.isdisjoint(text):
+        return [text.split()] if text.strip() else [], True
     lexer = shlex.shlex(text.replace("\n", " ; "), posix=True, punctuation_chars="|&;<>")
     lexer.whitespace_split = True
     lexer.commenters = ""
@@ -111,6 +113,7 @@ def _parts(text: str) -> tuple[list[list[str]], bool]:
 
 
 _OPERATORS = frozenset("|&;<>")
+_QUOTING = frozenset("\"'\\|&;<>\n\r")  # what makes reading words more than splitting them
 
 
 # ---------------------------------------------------------------------------------------------------------------- allow

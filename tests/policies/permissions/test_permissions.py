@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from policyengine.config.permissions_files import SettingsFile
 from policyengine.model import Outcome, ShellKind, Tier
 from policyengine.records import replace
 from policyengine.state import START
@@ -465,3 +466,37 @@ def test_plan_mode_denies_edits_and_accept_edits_allows_those_in_the_workspace()
     assert outcome(edit, {"defaultMode": "acceptEdits"}) == "allow"
     assert outcome(hook, {"defaultMode": "acceptEdits"}) == "ask"
     assert outcome(edit, {"defaultMode": "bypassPermissions"}) == "ask"
+
+
+PREFIX = b"""
+prefix_rule(pattern = ["git", ["push", "fetch"]])
+prefix_rule(pattern = ["git", "push", "--force"], decision = "forbidden", justification = "Use a lease.")
+prefix_rule(pattern = ["npm", "publish"], decision = "prompt")
+prefix_rule(pattern = ["rg", "-g", "*.py"])
+prefix_rule(pattern = ["jq"])
+host_executable(name = "jq", paths = ["/opt/x/jq"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "word"),
+    [
+        ("git push origin main", "allow"),
+        ("git fetch", "allow"),
+        ("git pull", "ask"),
+        ("git push; git pull", "ask"),
+        ("git push > a", "ask"),
+        ("git push --force", "deny"),
+        ("git push origin main --force", "deny"),
+        ("sudo git push -f", "deny"),
+        ("npm publish", "ask"),
+        ("rg -g '*.py' x", "allow"),
+        ("rg -g a.py x", "ask"),
+        ("jq . a", "allow"),
+        ("/opt/x/jq . a", "allow"),
+        ("/usr/bin/jq . a", "ask"),
+    ],
+)
+def test_prefix_rules_are_judged_on_effects_as_the_others_are(command: str, word: str) -> None:
+    file = SettingsFile(path="/home/agent/.codex/rules/default.rules", tier=Tier.USER, data=PREFIX)
+    assert decide(request(command), [file]).outcome.word == word
