@@ -13,6 +13,8 @@
         side_effects: [network, destructive]
         runtime: {timeout_ms: 60000, sandbox: required, max_result_bytes: 20000}
         access: {workspace: scoped, trusted_roots: [/srv/site], credentials: [github], approval_required: true}
+    annotations:                            # what servers of the Model Context Protocol say of their own tools
+      mcp__notes__purge: {destructiveHint: true}
     selection:
       - source: background                  # who says so, in findings and events
         when: {tags: [background]}          # also depth (from which on) and models (globs)
@@ -26,8 +28,9 @@ say of one tool both binds it. A project's file releases nothing, and its word c
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
@@ -59,6 +62,7 @@ class _File(Record):
 
     settings: Settings = Settings()
     tools: dict[str, Metadata]
+    annotations: Mapping[str, object] = MappingProxyType({})
     layers: tuple[Layer, ...] = ()
 
 
@@ -84,6 +88,8 @@ def load(paths: Sequence[StrPath], *, project: Sequence[StrPath] = ()) -> Loaded
     policy = ToolPolicy(tools, settings)
     for file in more:
         policy = policy.declaring(file.tools)
+    for file in (*files, *more):
+        policy = policy.hinted(file.annotations)
     return Loaded(tools=policy, selection=Selection(layer for file in (*files, *more) for layer in file.layers))
 
 
@@ -111,6 +117,7 @@ def _read(path: StrPath, *, of_project: bool = False) -> _File:
     return _File(
         settings=_said(document, spec.settings.made, ("settings",)),
         tools=_tools(document, spec.tools, ("tools",), classifies=True),
+        annotations=spec.annotations,
         layers=_layers(document, spec),
     )
 

@@ -169,6 +169,7 @@ class FileSpec(Schema):
 
     settings: SettingsSpec = SettingsSpec()
     tools: dict[ToolName, PolicySpec] = Field(default={})
+    annotations: dict[ToolName, dict[str, Any]] = Field(default={})
     selection: list[LayerSpec] = Field(default=[])
 
 

@@ -124,6 +124,19 @@ def test_what_is_wrong_is_refused_whole(tmp_path: Path, text: str, told: str) ->
     assert told in str(caught.value)
 
 
+def test_annotations_count_against_a_tool_and_classify_none(tmp_path: Path) -> None:
+    text = """
+settings: {strict: true}
+tools: {known: {side_effects: [network]}}
+annotations:
+  known: {destructiveHint: true, title: Known}
+  new: {readOnlyHint: true}
+"""
+    tools = load([_file(tmp_path, text)]).tools
+    assert rules(bound(tools, "known")) == ["tool.side-effect.destructive"]
+    assert "tool.undeclared" in rules(bound(tools, "new"))
+
+
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
     for name in ("none.yaml", "none.json"):
         with pytest.raises(LoadError, match="cannot be read"):
