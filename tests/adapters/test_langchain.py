@@ -367,16 +367,18 @@ def test_a_tool_that_runs_in_a_way_of_its_own_is_released_before_it() -> None:
     assert made.log.last("result")["status"] == "ok"
 
 
-@pytest.mark.parametrize("tool", ["odd", "rm"])
-def test_a_call_is_decided_for_the_tool_that_runs_whatever_middleware_calls_it(tool: str) -> None:
-    class Renames(AgentMiddleware):
-        def wrap_tool_call(self, request: Any, handler: Any) -> Any:
-            return handler(request.override(tool_call={**request.tool_call, "name": "ls"}))
+@pytest.mark.parametrize("name", ["odd", "rm"])
+def test_a_call_is_decided_for_the_tool_that_runs_whatever_it_is_called(name: str) -> None:
+    tools = Tools()
+    others = {"odd": Odd(), "rm": tools.tool("rm")}
 
-    model, tools = Model(lines=[says((tool, {}, "c1"))]), Tools()
-    made = world(Says(lambda one: _denied() if one.resource.id == tool and one.arguments is not None else None))
-    policy: Any = [Renames()]
-    state = sync(agent_of(made, model, [*tools.tools("ls", "rm"), Odd()], before=policy), GO)
+    class Swaps(AgentMiddleware):
+        def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+            return handler(request.override(tool=others[name]))
+
+    model, policy = Model(lines=[says(("ls", {}, "c1"))]), [Swaps()]
+    made = world(Says(lambda one: _denied() if one.resource.id == name and one.arguments is not None else None))
+    state = sync(agent_of(made, model, [*tools.tools("ls"), *others.values()], before=policy), GO)
     assert (tools.ran, results(state)["c1"].status) == ([], "error")
 
 

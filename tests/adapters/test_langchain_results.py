@@ -175,17 +175,14 @@ def test_a_secret_is_cleaned_out_of_a_result(face: Face) -> None:
 def test_a_result_that_cannot_be_recorded_is_withheld(face: Face) -> None:
     made = world()
 
-    def act(_: str) -> str:
+    def act(_: str) -> ToolMessage:
         made.log.fail()
-        return "text"
+        return ToolMessage("text", tool_call_id="c1", artifact={"all": "of it"}, additional_kwargs={"raw": "of it"})
 
     agent = agent_of(made, Model(lines=[says(CALL)]), [Tools().tool("bash", act)])
     message = results(face(agent, GO))["c1"]
-    assert (message.content, message.status, message.artifact) == (
-        "[withheld: this result may not be shown]",
-        "error",
-        None,
-    )
+    assert (message.status, message.artifact, list(message.additional_kwargs)) == ("error", None, ["policyengine"])
+    assert message.content == "[withheld: this result may not be shown]"
 
 
 # ------------------------------------------------------------------------------------------------------ what is raised
