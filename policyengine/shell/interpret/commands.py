@@ -142,10 +142,10 @@ def dispatch(machine: Machine, values: list[Value], nodes: Sequence[Word], span:
         return
     builtin = BUILTINS.get(name)
     if builtin is not None:
-        machine.effects.append(
-            Execute(name, "", tuple([_text(value) for value in values[1:]]), False, CLEAN, machine.where, span, name)
-        )
-        builtin(machine, Call(name, values[1:], span, nodes[1:]))
+        arguments = values[1:]
+        texts = tuple([value.text if value.exact else None for value in arguments])
+        machine.effects.append(Execute(name, "", texts, False, CLEAN, machine.where, span, name))
+        builtin(machine, Call(name, arguments, span, nodes[1:]))
         return
     _external(machine, head, values[1:], span)
 

@@ -107,4 +107,5 @@ def stream_of(machine: Machine, use: Use, cwd: Place) -> Stream:
         known = machine.file(value.text)
         return stored(known) if known else machine.stdin
     path = place_of(machine, value, cwd)
-    return file_stream(machine, path)._replace(path=path.path)
+    stream = file_stream(machine, path)
+    return stream if stream.path == path.path else stream._replace(path=path.path)

@@ -15,13 +15,14 @@ from policyengine.shell.values import UNKNOWN, Value, from_template
 
 MAX_REFERENCES = 8
 UNKNOWN_NAME = "__unknown"  # stands in generated code for what is not known
+_new = tuple.__new__
 _MANY = Value("", exact=False, many=True)
 
 
 def parameter(machine: Machine, part: Parameter, *, quoted: bool) -> tuple[Value, ...]:
     """The values of `$name` or `${…}`: one, or for `$@` and whole arrays one for each element."""
     span = machine.span(part.start, part.end)
-    values = tuple([value._replace(span=span) for value in _values(machine, part)])
+    values = tuple([_new(Value, (*value[:5], span, value.rest)) for value in _values(machine, part)])
     listed = _is_list(part)
     if quoted and listed and (part.name == "*" or _subscript(part) == "*"):
         return (_joined(values),)

@@ -98,7 +98,7 @@ def _print(invocation: Invocation) -> None:
         elif not invocation.reading.tails:
             machine.emit(_listed(invocation, stream.taint & _LEADING))
     else:
-        machine.emit(stream._replace(peer=invocation.peer or stream.peer))
+        machine.emit(stream if invocation.peer is None else stream._replace(peer=invocation.peer))
 
 
 def _listed(invocation: Invocation, taint: Taints) -> Stream:

@@ -165,7 +165,7 @@ def _both(machine: Machine, redirect: Redirect, wiring: Wiring, origin: str) -> 
         return _attach(machine, fd, stream, wiring)
     if fd in ("0", "1"):
         stream = Stream(None, FETCHED, "", peer)
-        return wiring._replace(stdin=stream) if fd == "0" else wiring._replace(stdout=Target("peer", peer=peer))
+        return Wiring(stream, wiring.stdout) if fd == "0" else Wiring(wiring.stdin, Target("peer", peer=peer))
     machine.descriptors = {**machine.descriptors, _number(machine, fd): Target("peer", peer=peer, span=value.span)}
     return wiring
 
@@ -225,7 +225,7 @@ def _number(machine: Machine, fd: str) -> int:
 
 def _attach(machine: Machine, fd: str, stream: Stream, wiring: Wiring) -> Wiring:
     if fd == "0":
-        return wiring._replace(stdin=stream)
+        return Wiring(stream, wiring.stdout)
     number = _number(machine, fd)
     machine.descriptors = {**machine.descriptors, number: stream}
     path = f"/dev/fd/{number}"
@@ -237,7 +237,7 @@ def _lead(machine: Machine, fd: str, target: Target, wiring: Wiring, origin: str
     if fd == "1":
         if wiring.stdout is not None and wiring.stdout.kind == "file":
             deliver(machine, wiring.stdout, NOTHING, origin)  # opened and left empty
-        return wiring._replace(stdout=target)
+        return Wiring(wiring.stdin, target)
     if target.kind in ("file", "command"):  # a file is written and a process runs, whatever arrives
         deliver(machine, target, Stream(None), origin)
     if fd != "2":
@@ -263,10 +263,10 @@ def _copied(machine: Machine, fd: str, found: Target | Stream, wiring: Wiring) -
     peer = found.peer
     if fd == "0":
         stream = found if isinstance(found, Stream) else Stream(None, FETCHED, "", peer) if peer else OUTER_INPUT
-        return wiring._replace(stdin=stream)
+        return Wiring(stream, wiring.stdout)
     target = found if isinstance(found, Target) else Target("peer", peer=peer) if peer else _NULL
     if fd == "1":
-        return wiring._replace(stdout=target)
+        return Wiring(wiring.stdin, target)
     if fd != "2":
         machine.descriptors = {**machine.descriptors, _number(machine, fd): found}
     return wiring
@@ -279,6 +279,12 @@ def place_of(machine: Machine, value: Value, cwd: Place | None = None) -> Path:
     if machine.links:
         found = found._replace(path=below(machine.links, found.path))
     return found if machine.situation.platform != "darwin" else found._replace(path=on_macos(found.path))
+
+
+def _opened_path(machine: Machine, value: Value) -> Path:
+    """The path of what is opened by a name: links are followed."""
+    path = place_of(machine, value)
+    return path._replace(path=through(machine.links, path.path)) if machine.links else path
 
 
 def network(machine: Machine, value: Value, origin: str) -> tuple[str, str] | None:
@@ -297,8 +303,7 @@ def read_stream(machine: Machine, value: Value, origin: str) -> Stream:
     """Read a file named by a value: the effect, and what is known of its contents."""
     if _STANDARD(value.text):
         return _special(machine, value.text)
-    path = place_of(machine, value)
-    path = path._replace(path=through(machine.links, path.path))
+    path = _opened_path(machine, value)
     machine.effects.append(FileRead(path.path, path.unknown, path.glob, False, machine.where, value.span, origin))
     return file_stream(machine, path)
 
@@ -356,8 +361,7 @@ def _opened(machine: Machine, value: Value, *, append: bool, origin: str) -> Tar
     peer = network(machine, value, origin)
     if peer is not None:
         return Target("peer", peer=peer, span=value.span)
-    path = place_of(machine, value)
-    path = path._replace(path=through(machine.links, path.path))
+    path = _opened_path(machine, value)
     return Target("file", path.path, path.unknown, append, span=value.span, glob=path.glob)
 
 

@@ -11,6 +11,7 @@ from policyengine.shell.values import Value, from_template
 
 MAX_TEXT = 64 * 1024  # of one computed value, stream or file
 MAX_ALTERNATIVES = 8  # of what an output may hold
+MAX_BACK = 32  # pieces of each that are compared where they are more
 
 
 class Stream(NamedTuple):
@@ -108,7 +109,8 @@ class Sink:
 
     def add(self, stream: Stream) -> None:
         """Append what another command wrote."""
-        self.taint |= stream.taint
+        if stream.taint:
+            self.taint |= stream.taint
         self.path = self.path or stream.path
         self.peer = self.peer or stream.peer
         self.driven |= stream.driven
@@ -175,17 +177,31 @@ def _text(piece: Piece | None) -> str:
 
 
 def joined(*alternatives: Sequence[Piece | None]) -> Written:
-    """All of them, without repetition; where they are too many, something unknown in which they all are written."""
-    distinct = {
-        (id(piece.before), piece.text) if piece is not None else None: piece for one in alternatives for piece in one
-    }
+    """All of them, without repetition; where they are too many, something unknown in which what differs is written."""
+    distinct = {_identity(piece): piece for written in alternatives for piece in written}
     pieces = list(distinct.values())
     if len(pieces) <= MAX_ALTERNATIVES:
         return pieces
-    texts = {_text(piece): piece for piece in pieces}
-    if len(texts) <= MAX_ALTERNATIVES:
+    pasts = [_past(piece) for piece in pieces]
+    shared = set(map(id, pasts[0])).intersection(*[map(id, past) for past in pasts[1:]])
+    ends = [next((at for at, piece in enumerate(past) if id(piece) in shared), len(past)) for past in pasts]
+    texts = {_text_of(past[:end]): past[0] for past, end in zip(pasts, ends, strict=True)}
+    if shared and len(texts) <= MAX_ALTERNATIVES:
         return list(texts.values())
-    return [Piece(None, HOLE + "\n".join(texts)[:MAX_TEXT], MAX_TEXT)]
+    return [_behind(pasts[0][ends[0]] if shared else None, HOLE + "\n".join(texts))]
+
+
+def _past(piece: Piece | None) -> list[Piece | None]:
+    """The last pieces, the very last one first."""
+    found = [piece]
+    while piece is not None and len(found) < MAX_BACK:
+        piece = piece.before
+        found.append(piece)
+    return found
+
+
+def _text_of(past: Sequence[Piece | None]) -> str:
+    return "".join([piece.text for piece in reversed(past) if piece is not None])
 
 
 def _identity(piece: Piece | None) -> tuple[int, str] | None:
