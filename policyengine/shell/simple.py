@@ -24,8 +24,7 @@ from policyengine.shell.nodes import (
 )
 from policyengine.shell.offsets import Shift
 
-# What is a word or redirection at once: 1 plain, 2 single quoted, 3 double quoted without expansions, 4-6 a
-# redirection.
+# What is a word at once: 1 plain, 2 single quoted, 3 double quoted without expansions; 4-6 are a redirection.
 _quick = re.compile(
     r"""[ \t]*+(?:
       ((?!\#)[^ \t\n|&;()<>"'`$\\\0]++)(?=[ \t\n|&;)\0])
@@ -209,8 +208,7 @@ class SimpleCommands(Heredocs):
         """What stands for a command that is missing, in a tolerant reading."""
         return SimpleCommand((), (), (), self.pos + self.base, self.pos + self.base)
 
-    # -------------------------------------------------------------------------------------- redirections and
-    # assignments
+    # ------------------------------------------------------------------------------------- redirections, assignments
     def at_redirect(self) -> bool:
         """Whether a redirection begins here."""
         found = _redirect(self.text, self.pos) if self.text[self.pos] in _REDIRECT_STARTS else None
@@ -397,8 +395,6 @@ def _quick_quoted(found: re.Match[str], kind: int, base: Shift) -> Word:
 
 
 def _declares(command: Word, parts: list[WordPart]) -> bool:
-    """Whether this is a command whose arguments may be arrays, and `parts` the beginning of one (`name=` before
-    `(`).
-    """
+    """Whether the arguments of this command may be arrays, and `parts` begin one (`name=` before `(`)."""
     last = parts[-1] if len(parts) == 1 else None
     return isinstance(last, Literal) and plain_text(command) in _DECLARATIONS and _array_argument(last.text) is not None
