@@ -29,7 +29,6 @@ from policyengine.state import START, RunState, after
 MAX_CALLS = 128  # in one reply
 MAX_APPROVALS = 64  # with one call
 NO_FACTS = Facts()
-NO_TOKEN = ""
 
 
 class Judged(NamedTuple):

@@ -90,7 +90,12 @@ class Gate:
         return await adone(deciding.after_model(self._held, calls, run))
 
     def before_tool(self, call: Call, run: Run) -> SignedDecision:
-        """Decide one call, live, narrowed by this step's exposure and by a sub-agent's delegation."""
+        """Decide one call, live, narrowed by this step's exposure and by a sub-agent's delegation.
+
+        An exposure can only narrow, so one that is missing, or refused (which is recorded), leaves the answer to the
+        live policies; a host whose processes do not share a gate shows the token in `Run.exposure`. A delegation is
+        demanded of every sub-agent, since only it says what its parent may do.
+        """
         return done(deciding.before_tool(self._held, call, run))
 
     async def abefore_tool(self, call: Call, run: Run) -> SignedDecision:
@@ -122,11 +127,11 @@ class Gate:
     # --------------------------------------------------------------------------------------------- after the tools
     def after_tool(self, result: Result, signed: SignedDecision) -> Result:
         """Record how a released call ended, and give its result as the model may see it."""
-        return done(results.after_tool(self._parts, result, signed))
+        return done(results.after_tool(self._held, result, signed))
 
     async def aafter_tool(self, result: Result, signed: SignedDecision) -> Result:
         """Do as `after_tool` without blocking the event loop."""
-        return await adone(results.after_tool(self._parts, result, signed))
+        return await adone(results.after_tool(self._held, result, signed))
 
     def promote(self, names: Collection[str], run: Run) -> frozenset[str]:
         """Let deferred tools that a search found be seen from the next step on; gives those that may be."""

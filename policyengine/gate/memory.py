@@ -56,6 +56,11 @@ class Memory:
             if len(self._issued) > MAX_ISSUED:
                 self._issued.popitem(last=False)
 
+    def is_waiting(self, id: str) -> bool:
+        """Whether a decision could still be released."""
+        with self._lock:
+            return id in self._issued
+
     def take(self, id: str) -> bool:
         """Whether a decision may be released; it may be only once."""
         with self._lock:

@@ -75,13 +75,14 @@ def _messages(duties: Collection[Duty]) -> Entry:
     }
 
 
-def result_entry(result: Result, signed: SignedDecision, size: int | None) -> Entry:
-    """Record how a call ended."""
+def result_entry(result: Result, signed: SignedDecision, size: int | None, released: bool) -> Entry:
+    """Record how a call ended; `released` says whether the host let it be released before it ran."""
     error = "withheld" if result.withheld else "truncated" if result.truncated else "error" if result.error else ""
     status = CallStatus.ERROR if result.error and not result.truncated else CallStatus.OK
     return {
         **audit.result_record(signed.decision, status, size=size, discharged=signed.obligations, error=error),
         "jti": signed.id,
+        "released": released,
         "findings": tuple(sorted({one.rule for one in result.findings})),
     }
 

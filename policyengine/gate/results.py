@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from policyengine.errors import PolicyEngineError
-from policyengine.gate.denials import failed
-from policyengine.gate.parts import Parts
+from policyengine.gate.denials import ends_run, failed, finding
+from policyengine.gate.parts import Held, Parts
 from policyengine.gate.recording import recorded, result_entry
 from policyengine.gate.skills import completed
 from policyengine.gate.states import labelled
@@ -25,9 +25,9 @@ _ALLOWED = Verdict(policy="content", outcome=Outcome.ALLOW)
 _CLEANING = frozenset({ObligationKind.REDACT, ObligationKind.NEUTRALISE})
 
 
-def after_tool(parts: Parts, result: Result, signed: SignedDecision) -> Steps[Result]:
+def after_tool(held: Held, result: Result, signed: SignedDecision) -> Steps[Result]:
     """Record how a call ended, and give its result (`Gate.after_tool`)."""
-    labels: frozenset[Label] = frozenset()
+    parts, labels = held.parts, frozenset[Label]()
     try:
         source = source_of_result(parts.describe(signed.call.name))
         verdict = _looked_at(parts, result, source)
@@ -35,10 +35,13 @@ def after_tool(parts: Parts, result: Result, signed: SignedDecision) -> Steps[Re
         given = _given(parts, result, verdict, signed.obligations)
     except Exception as error:  # what cannot be looked at is not shown
         given = _withheld(result, failed("gate.failed", "The result cannot be looked at", error))
+    if signed.outcome is not Outcome.ALLOW or ends_run(signed.control):
+        given = _withheld(result, finding("gate.not-allowed", "This is the result of a call that was not to run."))
     problem = (yield from labelled(parts, signed.run, labels)) if labels else None
     if problem is None and not result.error:
         problem = yield from completed(parts, signed)
-    unrecorded = yield from recorded(parts, lambda: result_entry(given, signed, _size(given.content)))
+    released = not held.memory.is_waiting(signed.id)
+    unrecorded = yield from recorded(parts, lambda: result_entry(given, signed, _size(given.content), released))
     problem = unrecorded or problem
     return given if problem is None else _withheld(given, problem)
 

@@ -9,11 +9,11 @@ import pytest
 from policyengine.config import Ready, ready
 from policyengine.errors import StoreError
 from policyengine.gate import Delta, Result, Source
-from policyengine.model import Obligation, ObligationKind
+from policyengine.model import Obligation, ObligationKind, Outcome
 from policyengine.policies.guardrails.content import Action, Content
 from policyengine.records import replace
 from policyengine.state import Label
-from tests.gate.worlds import LS, RUN, World, owing
+from tests.gate.worlds import LS, RUN, Table, World, owing
 
 KEY = "AKIA" + "QX3M" * 4
 
@@ -129,6 +129,23 @@ def test_a_result_whose_labels_cannot_be_kept_is_withheld(content: Content) -> N
     world.states.save = locked  # type: ignore[method-assign, assignment]
     result = world.gate.after_tool(Result("done"), signed)
     assert (result.withheld, "gate.store-failed" in result.error) == (True, True)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.ASK, Outcome.DENY])
+def test_the_result_of_a_call_that_was_not_allowed_is_withheld(outcome: Outcome) -> None:
+    world = World(Table({"bash": outcome}))
+    result = world.gate.after_tool(Result("it ran all the same"), world.gate.before_tool(LS, RUN))
+    assert (result.withheld, "gate.not-allowed" in result.error) == (True, True)
+
+
+def test_a_call_that_ran_without_being_released_is_on_record() -> None:
+    world = World()
+    signed = world.gate.before_tool(LS, RUN)
+    world.gate.after_tool(Result("done"), signed)
+    assert world.log.last("result")["released"] is False
+    world.gate.release(signed, LS)
+    world.gate.after_tool(Result("done"), signed)
+    assert world.log.last("result")["released"] is True
 
 
 def test_how_a_call_ended_is_recorded_without_what_it_gave() -> None:
