@@ -29,7 +29,8 @@ class Place(NamedTuple):
         run: for whom, in the step of the call.
         by: who answers for a person; empty where nobody can be asked.
         keep: keeps what a person grants for good; None where the host does not.
-        suspended: how often calls were interrupted while they ran, by the question that let them.
+        started: how often calls were let run, by the question whose answer let them.
+        suspended: how often they were interrupted while they ran, and may be started once more for that.
         tools: for `Parent`.
     """
 
@@ -37,6 +38,7 @@ class Place(NamedTuple):
     run: Run
     by: str
     keep: Callable[[tuple[Grant, ...]], None] | None
+    started: Counts
     suspended: Counts
     tools: tuple[str, ...] | None
 
@@ -105,7 +107,9 @@ def _kept(place: Place, answer: Answer, asking_now: Asking) -> None:
 
 def _approved(place: Place, call: Call, signed: SignedDecision, question: str) -> Steps[SignedDecision]:
     """Decide once more with the answer, which counts once, and once more for each time that the call was suspended."""
-    answer = f"{question}:{place.suspended[question]}"
-    token = yield from asked("approve", signed, by=place.by, answer=answer)
+    if place.started[question] > place.suspended[question]:
+        return signed  # the node runs again after a crash: the answer is spent, so the person is asked anew
+    place.started.add(question)
+    token = yield from asked("approve", signed, by=place.by)
     again: SignedDecision = yield from asked("before_tool", call, replace(place.run, approvals=(token,)))
     return again

@@ -16,7 +16,7 @@ from policyengine.adapters.langchain.vouched import Host
 from policyengine.gate import Run
 from policyengine.records import replace
 
-MAX_COUNTED = 4096
+MAX_COUNTED = 65_536
 STEP = "policyengine_step"
 
 
