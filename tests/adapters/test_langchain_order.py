@@ -12,7 +12,7 @@ from langgraph.types import Command
 
 from policyengine.adapters.langchain import PolicyMiddleware
 from policyengine.gate import Run
-from policyengine.model import Outcome, Verdict
+from policyengine.model import Obligation, ObligationKind, Outcome, Verdict
 from tests.adapters.agents import (
     CONFIG,
     FACES,
@@ -240,6 +240,18 @@ def test_and_runs_it_where_it_may(face: Face) -> None:
     outer = tools.tool("bash", lambda command: inner.invoke({"command": command}))
     state = face(agent_of(world(), Model(lines=[_bash("x")]), [outer, inner]), GO)
     assert results(state)["c1"].content == "ls did x"
+
+
+@both
+@pytest.mark.parametrize("whole", [False, True])
+def test_what_another_tool_gives_cannot_be_cut_unless_the_whole_is(face: Face, whole: bool) -> None:
+    tools = Tools()
+    inner = tools.tool("ls")
+    outer = tools.tool("bash", lambda command: inner.invoke({"command": command}))
+    cut = Verdict(policy="says", outcome=ALLOW, obligations=(Obligation(kind=ObligationKind.TRUNCATE, limit=2),))
+    made = world(Says(lambda request: cut if whole or request.resource.id == "ls" else None))
+    message = results(face(agent_of(made, Model(lines=[_bash("x")]), [outer, inner]), GO))["c1"]
+    assert (message.content, codes(message)) == (("ls", []) if whole else (message.content, ["adapter.nested"]))
 
 
 # ----------------------------------------------------------------------------------------------------- plain LangGraph
