@@ -216,6 +216,7 @@ class Grant(Record):
 
     `rules` are the rule ids it answers, `effects` the effect values it covers (None: all effects of those rules).
     `until` is seconds since the epoch, None for no end; `uses` how often it may still be used, None for unbounded.
+    `call` names the one call, and where it runs, that it is for (`policy.call_digest`); empty for any.
     """
 
     source: str
@@ -224,6 +225,7 @@ class Grant(Record):
     effects: frozenset[Effect] | None = None
     until: float | None = None
     uses: int | None = None
+    call: str = ""
 
 
 class Verdict(Record):

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from policyengine.effects import Effect, Facts
 from policyengine.model import (
+    Context,
     Control,
     ControlKind,
     Finding,
@@ -193,6 +194,29 @@ def discharge(verdict: Verdict, grants: Iterable[Grant], now: float | None) -> t
             return ()
         used[index] = usable[index]
     return tuple(used.values())
+
+
+def call_digest(request: Request, cwd: str | None) -> str:
+    """Name a call and where it would run, for a grant that is for nothing else.
+
+    `cwd` is that of the run's persistent shell (`RunState.cwd`).
+    """
+    return digest_of((request.resource.kind.value, request.resource.id, request.action, request.arguments_digest,
+                      place_digest(request.context, cwd)))  # fmt: skip
+
+
+def place_digest(context: Context, cwd: str | None) -> str:
+    """Name where a call would run: one directory's configuration and scripts are not another's."""
+    return digest_of((context.cwd, cwd, context.home, context.workspace, context.shell.value, context.platform,
+                      context.sandbox))  # fmt: skip
+
+
+def about(request: Request, cwd: str | None, grants: tuple[Grant, ...]) -> tuple[Grant, ...]:
+    """Leave out the grants that are for another call."""
+    if not any(grant.call for grant in grants):
+        return grants
+    here = call_digest(request, cwd)
+    return tuple(grant for grant in grants if grant.call in ("", here))
 
 
 def _is_usable(grant: Grant, now: float | None) -> bool:

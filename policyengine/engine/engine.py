@@ -13,7 +13,7 @@ from policyengine.engine.closed import are_facts, checked, late, no_analysis, ra
 from policyengine.engine.rewriting import joined, rewritten
 from policyengine.errors import UsageError
 from policyengine.model import Decision, Grant, Outcome, Request, Verdict
-from policyengine.policy import Grantor, Policy, RemotePolicy, combine, discharge, unrewritten
+from policyengine.policy import Grantor, Policy, RemotePolicy, about, combine, discharge, unrewritten
 from policyengine.records import Record, replace
 from policyengine.state import START, RunState, after
 
@@ -169,7 +169,8 @@ class Engine(Record):
         grants: tuple[Grant, ...],
     ) -> Decision:
         verdict = combine(verdicts)
-        used = discharge(verdict, (*grants, *self._granted(request, facts, verdict)), request.context.now)
+        offered = (*about(request, state.cwd, grants), *self._granted(request, facts, verdict))
+        used = discharge(verdict, offered, request.context.now)
         return Decision(
             outcome=Outcome.ALLOW if used else verdict.outcome,
             findings=verdict.findings,

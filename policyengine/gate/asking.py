@@ -17,6 +17,7 @@ from policyengine.gate.steps import Steps
 from policyengine.gate.terms import Question, Run, SignedDecision
 from policyengine.gate.tokens import approval_token, verified_decision
 from policyengine.model import Finding, Grant, Outcome, Request
+from policyengine.policy import call_digest
 from policyengine.signing import asks_of
 from policyengine.state import RunState
 from policyengine.visible import visible
@@ -28,7 +29,7 @@ _UNSAID = frozenset({"kind", "where", "span", "origin"})
 def question(signed: SignedDecision) -> Question:
     """Say what a person is shown (`Gate.question`)."""
     asked, decision = final_asks(signed.decision), final(signed.decision)
-    grants = standing(asked)
+    grants = standing(asked, call_digest(final_request(decision), signed.cwd)) if asked else ()
     return Question(
         tool=visible(signed.call.name),
         call=tuple(_arguments(signed)),
@@ -103,8 +104,9 @@ def _place(run: Run) -> str:
 
 def _scope(grant: Grant) -> str:
     (rule,) = grant.rules
+    where = "for just this call in this directory" if grant.call else "in any directory"
     effects = "; ".join(sorted(effect_line(effect) for effect in grant.effects or ()))
-    return visible(f"{rule}, in any directory, for: {effects}")
+    return visible(f"{rule}, {where}, for: {effects}")
 
 
 # -------------------------------------------------------------------------------------------------------------- answer

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from policyengine.effects import Effect
-from policyengine.model import Context, Decision, Finding, Grant, Request, Tier, digest_of
-from policyengine.policy import placeless
+from policyengine.effects import Effect, FileDelete, FileRead, FileWrite, Where
+from policyengine.model import Context, Decision, Finding, Grant, Request, Tier
+from policyengine.policy import place_digest, placeless
 from policyengine.records import replace
 from policyengine.signing import Ask, open_asks
 
@@ -42,8 +42,7 @@ def place_of(context: Context, cwd: str | None) -> Ask:
 
     `cwd` is that of the run's persistent shell (`RunState.cwd`).
     """
-    where = (context.cwd, cwd, context.home, context.workspace, context.shell.value, context.platform, context.sandbox)
-    return Ask(PLACE, digest_of(where))
+    return Ask(PLACE, place_digest(context, cwd))
 
 
 def are_answerable(asks: Iterable[Finding]) -> bool:
@@ -51,18 +50,26 @@ def are_answerable(asks: Iterable[Finding]) -> bool:
     return not any(one.rule.startswith(_NOT_OURS_TO_ANSWER) for one in asks)
 
 
-def standing(asks: tuple[Finding, ...]) -> tuple[Grant, ...]:
+def standing(asks: tuple[Finding, ...], call: str) -> tuple[Grant, ...]:
     """Give what an "always" would grant: each rule, for just the effects that it asks about.
 
+    It is for the one call (`call`, by `policy.call_digest`), except about files that an effect names in full: what
+    else an effect says is less than the call does (`sudo`, a tool of some server), or depends on where that runs.
     Nothing where one of the asks is about no effect: the answer would cover calls that nobody has seen.
     """
     if not asks or not are_answerable(asks) or any(one.effect is None for one in asks):
         return ()
-    effects: dict[str, set[Effect]] = {}
+    effects: dict[tuple[str, str], set[Effect]] = {}
     for one in asks:
         assert one.effect is not None  # as above
-        effects.setdefault(one.rule, set()).add(placeless(one.effect))
+        effects.setdefault((one.rule, "" if _names_a_file(one.effect) else call), set()).add(placeless(one.effect))
     return tuple(
-        Grant(source=ALWAYS, tier=Tier.USER, rules=frozenset({rule}), effects=frozenset(found))
-        for rule, found in effects.items()
+        Grant(source=ALWAYS, tier=Tier.USER, rules=frozenset({rule}), effects=frozenset(found), call=bound)
+        for (rule, bound), found in effects.items()
     )
+
+
+def _names_a_file(effect: Effect) -> bool:
+    if not isinstance(effect, (FileRead, FileWrite, FileDelete)):
+        return False
+    return effect.where is Where.HERE and bool(effect.path) and not (effect.unknown or effect.glob)
