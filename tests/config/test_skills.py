@@ -541,6 +541,34 @@ def test_an_entry_with_a_path_binds_the_path(disk: _Disk) -> None:
     assert _decide(policy, state, "Bash", command="cat src/a.py") == "skill.not-allowed"
 
 
+@pytest.mark.parametrize(
+    ("text", "tool", "arguments", "answer"),
+    [
+        ("/router x", "Bash", {"command": "ls"}, "skill.not-allowed"),  # parsed and then not enforced
+        ("/router x", "Task", {"prompt": "run ls", "subagent_type": "general"}, "skill.not-allowed"),
+        ("/router x", "Read", {"file_path": "/workspace/a"}, "allow"),
+        (
+            "/a x",
+            "write_file",
+            {"path": "/workspace/a", "content": "x"},
+            "skill.not-allowed",
+        ),  # united with all enabled
+        ("/b x", "write_file", {"path": "/workspace/a", "content": "x"}, "allow"),
+        ("/py x", "Bash", {"command": "python3 -c 'print(1)'"}, "skill.not-covered"),  # an interpreter is no script
+        ("/py x", "Bash", {"command": "python3 scripts/a.py"}, "allow"),
+    ],
+)
+def test_what_users_have_reported_elsewhere(
+    disk: _Disk, text: str, tool: str, arguments: dict[str, str], answer: str
+) -> None:
+    disk.add("public/router", "Read, Skill")
+    disk.add("public/a", "read_file, bash")
+    disk.add("public/b", "write_file")
+    disk.add("public/py", "Bash(python3 *)")
+    policy = _policy(disk)
+    assert _decide(policy, _slash(policy, text), tool, **arguments) == answer
+
+
 def test_the_whole_way_from_files_to_an_answer(disk: _Disk) -> None:
     path = disk.add("public/pdf", "Read")
     disk.add("custom/shell", "Bash")
