@@ -81,6 +81,19 @@ def test_but_not_where_it_could_carry_past_a_limit_what_the_content_may_not(arti
     assert results(_ran(_cut(100), given))["c1"].artifact is None
 
 
+@both
+def test_a_tool_that_says_that_it_failed_has_failed(face: Face) -> None:
+    made = world()
+    message = results(_ran(made, ToolMessage("no such file", tool_call_id="c1", status="error"), face))["c1"]
+    assert (message.content, message.status, message.additional_kwargs) == ("no such file", "error", {})
+    assert made.log.last("result")["status"] == "error"
+
+
+def test_a_tuple_beside_the_content_stays_one() -> None:
+    given = ToolMessage("text", tool_call_id="c1", artifact=(1, {"a": (2,)}))
+    assert results(_ran(world(content=content()), given))["c1"].artifact == (1, {"a": (2,)})
+
+
 def test_a_tools_own_artifact_is_kept() -> None:
     state = _ran(world(content=content()), ("text", [1, {"a": None}]), response_format="content_and_artifact")
     assert (results(state)["c1"].content, results(state)["c1"].artifact) == ("text", [1, {"a": None}])

@@ -19,6 +19,7 @@ from policyengine.model import ObligationKind, freeze
 
 Given: TypeAlias = "ToolMessage | Command[Any] | list[ToolMessage | Command[Any]]"
 MESSAGES = "messages"
+FAILED = "the tool failed"  # what it says about that is its content
 WITHHELD = "[withheld: this result may not be shown]"
 _CHANGING = frozenset({ObligationKind.TRUNCATE, ObligationKind.REDACT, ObligationKind.NEUTRALISE})
 
@@ -33,7 +34,11 @@ def judged(given: Any, signed: SignedDecision) -> Steps[Any]:
     contents = [thawed(freeze(message.content)) for message in found]
     kept = [_plain(getattr(message, "artifact", None)) for message in found]
     one, beside = len(found) == 1, any(artifact is not None for artifact in kept)
-    said = Result(contents[0] if one else contents, raw=(kept[0] if one else kept) if beside else None)
+    said = Result(
+        contents[0] if one else contents,
+        raw=(kept[0] if one else kept) if beside else None,
+        error=FAILED if any(getattr(message, "status", "") == "error" for message in found) else "",
+    )
     result: Result = yield from asked("after_tool", said, signed)
     shown, raws = (
         _each(value, found)
@@ -60,11 +65,11 @@ def _shown(message: BaseMessage, content: Any, raw: Any, result: Result, signed:
     artifact = getattr(message, "artifact", None)
     if result.withheld:
         update |= {"additional_kwargs": {}, "artifact": None}
-    elif _plain(artifact) is not None:
-        update |= {"artifact": raw} if raw != artifact else {}
+    elif (plain := _plain(artifact)) is not None:
+        update |= {"artifact": raw} if raw != plain else {}
     elif any(one.kind in _CHANGING for one in signed.obligations):
         update["artifact"] = None  # it is no data that could be cut or cleaned
-    if result.error:
+    if result.error not in {"", FAILED}:
         kwargs = update.get("additional_kwargs", message.additional_kwargs)
         update |= {"status": "error", "additional_kwargs": {**kwargs, MARK: {"note": result.error}}}
     if not isinstance(message, ToolMessage):
