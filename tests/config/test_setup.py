@@ -114,6 +114,27 @@ def test_what_a_setup_says_of_the_gate_itself_holds(gate: Gate) -> None:
     assert parts.content is not None
 
 
+@pytest.mark.parametrize(
+    "name", ["setup.yaml", "tools.yaml", "settings.json", "policy.csv", "log/a.jsonl", "store.db-wal"]
+)
+@pytest.mark.parametrize("command", ["echo x > {}", "rm {}", "chmod 777 {}", "mv {} /tmp/x", "sed -i s/a/b/ {}"])
+def test_what_the_setup_names_cannot_be_changed_by_what_it_judges(
+    gate: Gate, folder: Path, name: str, command: str
+) -> None:
+    assert "own.changed" in _rules(gate, "bash", command=command.format(folder / name))
+
+
+def test_keys_cannot_be_read_nor_the_folder_around_them_removed(gate: Gate, folder: Path) -> None:
+    for path in (folder / "keys", folder / "audit-keys"):
+        assert "own.key-read" in _rules(gate, "bash", command=f"cat {path}")
+        assert "own.key-read" in _rules(gate, "Read", file_path=str(path))
+    assert "own.changed" in _rules(gate, "bash", command=f"rm -rf {folder}")
+    assert "own.changed" in _rules(gate, "bash", command=f"rm {folder}/k*")
+    assert _rules(gate, "bash", command=f"cat {folder}/settings.json") & {"own.changed", "own.key-read"} == set()
+    assert _rules(gate, "bash", command=f"rm {folder}/other") & {"own.changed", "own.key-read"} == set()
+    assert _rules(gate, "bash", command=f"rm {folder}/x*") & {"own.changed", "own.key-read"} == set()
+
+
 def test_a_missing_role_is_the_default_one(gate: Gate) -> None:
     nobody = RUN.__replace__(principal=Principal(id="x"))
     assert _rules(gate, "Read", nobody, file_path="/workspace/a") == set()
@@ -122,12 +143,13 @@ def test_a_missing_role_is_the_default_one(gate: Gate) -> None:
 
 def test_deerflows_roles_are_read(folder: Path) -> None:
     judges = judging(read_setup(_setup(folder, "rbac: {deerflow: roles.yaml}")))
-    assert len(judges.engine.policies) == 3  # rules, roles, content
+    assert [policy.name for policy in judges.engine.policies] == ["rules", "rbac", "content", "own"]
 
 
 def test_an_empty_setup_has_the_rules_and_content_guardrails_of_the_default_profile(folder: Path) -> None:
     judges = judging(read_setup(_setup(folder, "{}")))
-    assert (judges.ready.profile, len(judges.engine.policies), judges.engine.remote) == ("workstation", 2, ())
+    assert [policy.name for policy in judges.engine.policies] == ["rules", "content", "own"]
+    assert (judges.ready.profile, judges.engine.remote) == ("workstation", ())
     assert judges.content.active(Source.REMOTE)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -12,12 +12,14 @@ from urllib.parse import urlsplit
 from policyengine.config import Ready, ready
 from policyengine.config.keys import secret_file
 from policyengine.config.setup.reading import Setup
+from policyengine.config.setup.schema import SqliteSpec
 from policyengine.config.yamlfile import read_file
 from policyengine.effects import Facts
 from policyengine.engine import Engine
 from policyengine.errors import LoadError, UsageError
 from policyengine.model import Frozen, Request, Resource, ResourceKind, Tier, digest_of
 from policyengine.policies.guardrails.content import Action, Content, Source
+from policyengine.policies.own import OwnFiles
 from policyengine.policies.permissions.coverage import Means, as_written
 from policyengine.policies.skill import SkillPolicy
 from policyengine.policy import Grantor, Policy, RemotePolicy
@@ -76,7 +78,7 @@ def judging(
     rbac, content = _rbac(setup), _content(setup, rules)
     skills = _skills(setup, means)
     policies: list[Policy] = [one for one in (rbac, skills) if one is not None]
-    policies += [*_tools(setup), content]
+    policies += [*_tools(setup), content, _own(setup)]
     grantors: list[Grantor] = []
     if spec.permissions is not None:
         permissions = _permissions(setup, rules, real)
@@ -176,6 +178,35 @@ def _permissions(setup: Setup, rules: Ready, real: Callable[[str], str] | None) 
     files += [settings_file(path, Tier.PROJECT, trust) for path in setup.paths(spec.project)]
     found = load_permissions(files).rules
     return permissions_of(rules, found) if real is None else permissions_of(rules, found, real)
+
+
+def _own(setup: Setup) -> OwnFiles:
+    """Protect what the setup names from the calls that are judged by it."""
+    spec = setup.spec
+    keys = [spec.keys and spec.keys.file, spec.audit and spec.audit.keys, spec.opa and spec.opa.token_file]
+    paths = [setup.document.file, *_said_paths(setup), *spec.rules, *spec.organisation_keys]
+    paths += [spec.audit.path] if spec.audit is not None else []
+    for store in (spec.approvals, spec.states):
+        if isinstance(store, SqliteSpec):
+            paths += [store.sqlite, f"{store.sqlite}-wal", f"{store.sqlite}-shm"]
+    return OwnFiles(_everywhere(setup, paths), _everywhere(setup, [key for key in keys if key]))
+
+
+def _said_paths(setup: Setup) -> Iterator[str]:
+    """Files of the operator's that say what is allowed; those of a project are the project's to change."""
+    spec = setup.spec
+    yield from () if spec.skills is None else (spec.skills,)
+    yield from () if spec.tools is None else spec.tools.user
+    if spec.permissions is not None:
+        yield from (*spec.permissions.organisation, *spec.permissions.user)
+    if spec.rbac is not None:
+        yield from (path for path in (spec.rbac.model, spec.rbac.policy, spec.rbac.deerflow) if path is not None)
+
+
+def _everywhere(setup: Setup, paths: Iterable[str]) -> set[str]:
+    """The paths as they are named, and as they are with all links followed."""
+    named = {os.path.abspath(path) for path in setup.paths(paths)}
+    return named | set(map(os.path.realpath, named))
 
 
 # ------------------------------------------------------------------------------------------------------------- remote
