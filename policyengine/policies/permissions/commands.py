@@ -142,11 +142,17 @@ def _is_program(pattern: CommandPattern, command: Execute, folder: str) -> bool:
     name = pattern.words[0]
     if "/" in name:
         path = name if name.startswith("/") else f"{folder.rstrip('/')}/{name.removeprefix('./')}"
-        return bool(command.path) and _fits(pattern, path, command.path)
+        return _fits(pattern, path, command.path) if command.path else _is_system(path, command.program)
     if command.path:
         own = command.path in pattern.paths if pattern.paths else command.path.rpartition("/")[0] in SYSTEM_FOLDERS
         return own and _fits(pattern, name, command.program)
     return _fits(pattern, name, command.program)
+
+
+def _is_system(path: str, program: str) -> bool:
+    """Whether a path is where the system keeps a program that is run by its bare name."""
+    folder, _, name = path.rpartition("/")
+    return folder in SYSTEM_FOLDERS and name == program
 
 
 def _fits(pattern: CommandPattern, wanted: str, given: str) -> bool:
