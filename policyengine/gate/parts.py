@@ -38,7 +38,6 @@ class Lifetimes(Record):
     decision: float = 300  # from the answer to the call
     question: float = 86_400  # from the question to the answer
     approval: float = 3_600  # from the answer to the call
-    always: float = 86_400  # a standing answer within its scope
     exposure: float = 86_400  # one step; it only narrows
     delegation: float = 86_400  # a sub-agent's run
 

@@ -30,11 +30,11 @@ def recorded(parts: Parts, entry: Callable[[], Entry]) -> Steps[Finding | None]:
 
 
 def decision_entry(parts: Parts, signed: SignedDecision, refused: Iterable[Refused]) -> Entry:
-    """Record a decision."""
+    """Record a decision; where it is about a request, that says in which run."""
     return {
         **audit.decision_record(signed.decision, parts.detail),
         "jti": signed.id,
-        "run": _run(signed.run),
+        "run": _run(signed.run) if signed.decision.request is None else None,
         "refused_tokens": _refused(refused),
     }
 

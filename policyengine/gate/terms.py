@@ -22,8 +22,6 @@ from policyengine.policies.guardrails.content import Source
 from policyengine.policies.skill import Skill
 from policyengine.records import Record
 
-EXPOSES_NOTHING = Exposure(visible=(), deferred=(), hidden={})
-
 
 class _Secret:
     """For records that hold tokens: a token must not get into a log or into what a host persists."""
