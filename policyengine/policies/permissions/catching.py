@@ -188,7 +188,7 @@ def _path_caught(pattern: ToolPattern, source: Source, call: Call, effect: Touch
     if pattern.path is None:
         return Match.YES if pattern.specifier is None else Match.NO
     context = call.request.context
-    fold = str.casefold if context.platform in ("darwin", "win32") else str
+    fold = str.casefold  # whether upper case is another file is the file system's, and Linux has such mounts too
     path = _PROCESS_CWD(context.cwd.replace("\\", "\\\\"), effect.path)
     paths = {path} if effect.unknown or effect.glob else {path, call.means.real(path)}
     found = [

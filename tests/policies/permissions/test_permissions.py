@@ -388,6 +388,28 @@ def test_deny_rules_find_their_tool_whatever_its_case_or_its_host_calls_it(
     assert outcome(call, {"deny": [rule]}, workstation()) == "deny"
 
 
+@pytest.mark.parametrize("platform", ["linux", "darwin"])
+@pytest.mark.parametrize(
+    ("tool", "arguments", "rule"),
+    [
+        ("write_file", {"path": "Conf/Servers.JSON", "content": ""}, "Edit(conf/servers.json)"),
+        ("bash", {"command": "cp a conf/SERVERS.json"}, "Edit(conf/servers.json)"),
+        ("bash", {"command": "tail -1 Secrets/key"}, "Read(./secrets/**)"),
+    ],
+)
+def test_deny_rules_take_upper_case_for_lower_since_file_systems_may(
+    platform: str, tool: str, arguments: dict[str, object], rule: str
+) -> None:
+    """Linux has such file systems too: mounts of other machines, folded ext4 directories."""
+    call = request(tool=tool, arguments=arguments, platform=platform)
+    assert outcome(call, {"deny": [rule]}, workstation()) == "deny"
+
+
+def test_allow_rules_do_not() -> None:
+    call = request(tool="write_file", arguments={"path": "Conf/servers.json", "content": ""})
+    assert outcome(call, {"allow": ["Edit(conf/servers.json)"]}) == "ask"
+
+
 def test_a_search_by_a_tool_of_the_host_is_let_through_with_a_word_about_what_is_denied() -> None:
     call = request(tool="Grep", arguments={"pattern": "x", "path": "/workspace"})
     decision = decide(call, [settings({"deny": ["Read(.env)"]})], workstation())
