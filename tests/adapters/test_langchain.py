@@ -85,6 +85,22 @@ def test_tools_that_run_at_the_provider_are_hidden_since_nothing_can_stand_befor
     assert model.tools == [["ls"]]
 
 
+def test_tools_in_a_models_settings_are_not_bound_either() -> None:
+    class Sets(AgentMiddleware):
+        def wrap_model_call(self, request: Any, handler: Any) -> Any:
+            return handler(request.override(model_settings={"tools": [{"type": "web_search"}], "stop": ["x"]}))
+
+    class Noting(Model):
+        def _generate(self, *about: Any, **more: Any) -> Any:
+            settings.append(sorted(more))
+            return super()._generate(*about)
+
+    settings: list[list[str]] = []
+    hides = world(Table({"ls": DENY}))
+    sync(agent_of(hides, Noting(lines=[]), Tools().tools("ls"), before=[Sets()]), GO)
+    assert "tools" not in settings[0]
+
+
 def test_with_every_tool_hidden_none_is_bound() -> None:
     model = Model(lines=[])
     sync(agent_of(world(Table({"ls": DENY})), model, Tools().tools("ls")), GO)
@@ -332,11 +348,18 @@ def _kept(made: World, *kinds: str) -> list[Any]:
     return [one for one in made.log.records if one["type"] in kinds]
 
 
+def _context(record: Any) -> Any:
+    """Where in a record of whatever kind it says in which step it is."""
+    return next(
+        found for found in (record.get("context"), record.get("run"), record.get("request", {}).get("context")) if found
+    )
+
+
 def test_each_model_call_is_a_step_and_the_calls_of_its_reply_carry_it() -> None:
     made = world()
     model = Model(lines=[says(("ls", {}, "c1")), says(("ls", {}, "c2"))])
     sync(agent_of(made, model, Tools().tools("ls")), GO)
-    steps = [(one["type"], one["run"]["step_id"]) for one in _kept(made, "exposure", "decision")]
+    steps = [(one["type"], _context(one)["step_id"]) for one in _kept(made, "exposure", "decision")]
     exposures = [step for kind, step in steps if kind == "exposure"]
     assert [step for kind, step in steps if kind == "decision"] == exposures[:2]
     assert len(set(exposures)) == 3

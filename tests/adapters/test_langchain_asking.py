@@ -367,6 +367,30 @@ def test_the_answer_to_a_tools_own_question_is_no_yes_to_ours(face: Face) -> Non
     assert (len(tools.ran), questions(state)[0]["name"]) == (started, "rm")
 
 
+# -------------------------------------------------------------------------------------------------- by somebody else
+@both
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(RUN, principal=replace(RUN.principal, id="root")),
+        replace(RUN, context=replace(RUN.context, scope_id="elsewhere")),
+    ],
+    ids=["person", "scope"],
+)
+def test_whoever_resumes_a_run_does_not_lend_it_who_they_are(face: Face, other: Run) -> None:
+    agent, tools, _ = _asking()
+    state = face(agent, answer(face(agent, GO), "approve"), context=other)
+    assert (tools.ran, codes(results(state)["c1"])) == ([], ["adapter.other-run"])
+
+
+@both
+def test_a_later_run_of_the_same_person_may_answer(face: Face) -> None:
+    agent, tools, _ = _asking()
+    later = replace(RUN, context=replace(RUN.context, run_id="later"))
+    face(agent, answer(face(agent, GO), "approve"), context=later)
+    assert tools.commands == ["a"]
+
+
 # ----------------------------------------------------------------------------------------------- in another process
 @both
 def test_a_person_may_answer_to_another_process(face: Face) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware, ToolRetryMiddleware
 from langchain_core.messages import ToolMessage
+from langchain_core.tools import StructuredTool
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command
 
@@ -24,6 +25,7 @@ from tests.adapters.agents import (
     agent_of,
     answer,
     codes,
+    coroutine,
     questions,
     results,
     says,
@@ -169,6 +171,20 @@ def test_middleware_that_changes_a_call_changes_what_is_decided(face: Face, in_p
         agent = agent_of(world(_no_rm()), Model(lines=[_bash()]), tools.tools("bash"), **place)
         state = face(agent, GO)
         assert (tools.commands, results(state)["c1"].status) == (ran, "success" if ran else "error")
+
+
+@pytest.mark.parametrize(("command", "ran"), [("pwd", ["pwd"]), ("rm x", [])])
+def test_a_tool_that_is_a_coroutine_is_guarded_alike(command: str, ran: list[str]) -> None:
+    commands: list[str] = []
+
+    async def act(command: str) -> str:
+        commands.append(command)
+        return "done"
+
+    tool = StructuredTool.from_function(coroutine=act, name="bash", description="x")
+    agent = agent_of(world(_no_rm()), Model(lines=[_bash()]), [tool], after=[Changes(command)])
+    state = coroutine(agent, GO)
+    assert (commands, results(state)["c1"].status) == (ran, "success" if ran else "error")
 
 
 @both

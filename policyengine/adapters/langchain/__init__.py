@@ -10,6 +10,8 @@
 
 **Whose run it is** comes from `runtime.context` (a `Run`, or something with one as `policy_run`), or from the host's
 own `Vouched.identity`; never from messages, arguments or `configurable`. Without one nothing is shown and nothing runs.
+Who resumes a run has to give the same: the person who answers is said by `Vouched.approver`. On a LangGraph server the
+context is the client's, and an identity is made of `runtime.server_info.user`.
 
 **Asking.** What asks is an interrupt; it needs a checkpointer. `value["description"]` is what the person has to see,
 and `value["answers"]` holds an answer of each kind, to be sent back as it is, to an edit with `args` beside:
@@ -29,7 +31,8 @@ then only an ALLOW lets it run, since nobody can be asked any longer.
 **Sub-agents.** Give each one a `PolicyMiddleware(gate, agent=name, only=tools)` of the same gate, in deepagents'
 `subagents` as `middleware`. Whatever agent starts within a call is a sub-agent of whoever made the call: the same
 person, one step deeper, and no more tools. One that was not given the middleware (deepagents' own `general-purpose`)
-has its calls decided as its parent's, and may only make those that need no question. So has a tool that invokes others.
+has its calls decided as its parent's, and may only make those that need no question. So has a tool that invokes others,
+as long as it passes LangChain's context on (a thread of its own does not).
 
 **Plain LangGraph.** `ToolNode(tools, wrap_tool_call=policy.wrap_tool_call, awrap_tool_call=policy.awrap_tool_call)`.
 

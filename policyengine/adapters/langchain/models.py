@@ -15,7 +15,7 @@ from langgraph.types import Command
 from policyengine.adapters.langchain.answers import thawed
 from policyengine.adapters.langchain.denials import denial, refusal, stopped
 from policyengine.adapters.langchain.faces import Steps, asked
-from policyengine.adapters.langchain.runs import STEP, Step
+from policyengine.adapters.langchain.runs import STEP, Step, named
 from policyengine.adapters.langchain.speaking import speaking
 from policyengine.adapters.langchain.voices import Ear, Voice
 from policyengine.adapters.langchain.vouched import Genuine
@@ -23,13 +23,14 @@ from policyengine.gate import Call, Gate, Message, Run, SignedDecision, SignedEx
 from policyengine.model import Outcome
 from policyengine.visible import visible
 
+_TOOLS = frozenset({"tools", "functions"})  # settings that would bind tools past the request's own
 _SOURCES: dict[type[BaseMessage], Source] = {AIMessage: Source.OUTPUT, ToolMessage: Source.LOCAL}  # others are input
 
 
 def new_step(request: ModelRequest[Any]) -> Step:
     """Name a call of the model, and the model."""
     model = getattr(request.model, "model_name", None) or getattr(request.model, "model", None)
-    return Step(id=secrets.token_hex(8), model=model if isinstance(model, str) else "")
+    return Step(id=secrets.token_hex(8), model=model if isinstance(model, str) else "", run="")
 
 
 def names_of(tools: Iterable[BaseTool | dict[str, Any]]) -> tuple[str, ...]:
@@ -59,6 +60,8 @@ def prepared(gate: Gate, run: Run, request: ModelRequest[Any], is_genuine: Genui
     }
     tools = [tool for tool in request.tools if isinstance(tool, BaseTool) and tool.name in exposed.visible]
     ready = request.override(tools=list(tools), messages=[cleaned.get(id(one), one) for one in request.messages])
+    settings = {key: value for key, value in ready.model_settings.items() if key not in _TOOLS}
+    ready = ready.override(model_settings=settings)
     return ready.override(model=speaking(ready.model)) if getattr(gate, "cleans", True) else ready
 
 
@@ -66,7 +69,7 @@ def answered(gate: Gate, run: Run, response: ModelResponse[Any], step: Step) -> 
     """Give what may be shown of the model's answer, and let the state keep its step."""
     voice = Voice(Ear(gate, run))
     said = [voice.whole(one) if isinstance(one, AIMessage) and one.content else one for one in response.result]
-    return ExtendedModelResponse(replace(response, result=said), Command(update={STEP: step}))
+    return ExtendedModelResponse(replace(response, result=said), Command(update={STEP: {**step, "run": named(run)}}))
 
 
 class Unsent(Exception):

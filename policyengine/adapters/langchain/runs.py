@@ -13,7 +13,9 @@ from langchain.agents.middleware.types import PrivateStateAttr
 
 from policyengine.adapters.langchain.faces import Steps, asked
 from policyengine.adapters.langchain.vouched import Host
+from policyengine.errors import RequestError
 from policyengine.gate import Run
+from policyengine.model import digest_of
 from policyengine.records import replace
 
 MAX_COUNTED = 65_536
@@ -21,10 +23,14 @@ STEP = "policyengine_step"
 
 
 class Step(TypedDict):
-    """What the agent's state keeps of a model call, so that the calls of its reply are known for that: no secret."""
+    """What the agent's state keeps of a model call, so that the calls of its reply are known for that: no secret.
+
+    `run` names for whom and where it was; empty where there was no model call.
+    """
 
     id: str
     model: str
+    run: str
 
 
 def _later(known: Step | None, step: Step) -> Step:
@@ -104,8 +110,21 @@ def parent_of(runtime: Host) -> Parent | None:
     return parent.above if parent is not None and parent.runtime is runtime else parent
 
 
+def named(run: Run) -> str:
+    """Name for whom a run is, and where, as what resumes it has to say again."""
+    principal = run.principal
+    return digest_of((run.context.scope_id, principal.id, principal.agent, principal.delegation))
+
+
 def in_step(run: Run, runtime: Host, step: Step) -> Run:
-    """Place a run in a step, a model and LangGraph's thread, where the host has said nothing else."""
+    """Place a run in a step, a model and LangGraph's thread, where the host has said nothing else.
+
+    Raises:
+        RequestError: the step was somebody else's (`adapter.other-run`): whoever resumes a run, to answer for instance,
+            does not lend it who they are.
+    """
+    if step["run"] not in {"", named(run)}:
+        raise RequestError("adapter.other-run", "this step is of another person's run, or in another scope")
     context, info = run.context, runtime.execution_info
     thread = context.thread_id or (str(info.thread_id) if info is not None and info.thread_id else "")
     model = context.model or step["model"]
@@ -115,4 +134,6 @@ def in_step(run: Run, runtime: Host, step: Step) -> Run:
 def step_of(state: Any, call_id: str = "") -> Step:
     """Give the step that a state is in; in a graph without model hooks every call is a step of its own."""
     step = state.get(STEP) if isinstance(state, Mapping) else getattr(state, STEP, None)
-    return Step(id=step["id"], model=step["model"]) if isinstance(step, dict) else Step(id=f"call:{call_id}", model="")
+    if not isinstance(step, dict):
+        return Step(id=f"call:{call_id}", model="", run="")
+    return Step(id=step["id"], model=step["model"], run=step["run"])
