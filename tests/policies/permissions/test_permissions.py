@@ -379,6 +379,9 @@ def test_rules_about_tools_answer_for_the_tool_that_they_name(
         ("Bash", {"command": "ls", "run_in_background": True}, "Bash(run_in_background:true)"),
         ("WebFetch", {"url": "http://a.x.test", "prompt": ""}, "WebFetch(domain:*.x.test)"),
         ("fetch_url", {"url": "http://a.x.test"}, "WebFetch"),
+        ("attempt_completion", {"result": "done", "command": "rm -r out"}, "Bash(rm:*)"),
+        ("run_in_terminal", {"command": "ls; rm -r out"}, "Bash(rm:*)"),
+        ("shell", {"command": ["rm", "-r", "out"]}, "Bash(rm:*)"),
     ],
 )
 def test_deny_rules_find_their_tool_whatever_its_case_or_its_host_calls_it(
