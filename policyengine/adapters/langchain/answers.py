@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langgraph._internal._constants import CONFIG_KEY_SCRATCHPAD  # nothing public tells what was answered already
-from langgraph.config import get_config
 
 from policyengine.errors import RequestError
 from policyengine.gate import Gate, SignedDecision
 from policyengine.model import Attributes, Grant, digest_of, freeze, freeze_object
 from policyengine.records import NamedTuple, Record, replace
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
 
 KINDS = frozenset({"approve", "always", "reject", "edit"})
 SCHEMA: dict[str, Any] = {
@@ -102,9 +104,9 @@ def answer_of(given: object) -> Answer | None:
     return Answer(kind, given["call"], names, given["question"], edited, message)
 
 
-def is_answered(call: str) -> bool:
+def is_answered(call: str, config: RunnableConfig) -> bool:
     """Whether a person has answered about a call already, whatever is decided about it now."""
-    scratchpad = get_config().get("configurable", {}).get(CONFIG_KEY_SCRATCHPAD)
+    scratchpad = config.get("configurable", {}).get(CONFIG_KEY_SCRATCHPAD)
     if scratchpad is None:  # outside a graph there are no interrupts
         return False
     stored = (*scratchpad.resume, scratchpad.get_null_resume(False))

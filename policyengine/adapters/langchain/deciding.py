@@ -16,6 +16,7 @@ from policyengine.records import NamedTuple, replace
 
 if TYPE_CHECKING:
     from langchain.agents.middleware import ToolCallRequest
+    from langchain_core.runnables import RunnableConfig
 
 EDITED = "hitl_edited_tool_calls"  # where HumanInTheLoopMiddleware keeps what a reviewer made of a call
 NOBODY = "Nobody can be asked: the agent has no checkpointer."
@@ -27,6 +28,7 @@ class Place(NamedTuple):
     Attributes:
         gate: whose answers count.
         run: for whom, in the step of the call.
+        config: what LangGraph gives to the call; answers are in it.
         by: who answers for a person; empty where nobody can be asked.
         keep: keeps what a person grants for good; None where the host does not.
         started: how often calls were let run, by the question whose answer let them.
@@ -36,6 +38,7 @@ class Place(NamedTuple):
 
     gate: Gate
     run: Run
+    config: RunnableConfig
     by: str
     keep: Callable[[tuple[Grant, ...]], None] | None
     started: Counts
@@ -77,7 +80,9 @@ def settled(place: Place, call: Call) -> Steps[Settled]:
     if not call.id:
         raise No("adapter.no-call-id", "A call without an id cannot be told from others.")
     signed, question = (yield from asked("before_tool", call, place.run)), ""
-    while signed.outcome is Outcome.ASK or (signed.outcome is Outcome.ALLOW and is_answered(named(signed))):
+    while signed.outcome is Outcome.ASK or (
+        signed.outcome is Outcome.ALLOW and is_answered(named(signed), place.config)
+    ):
         if not place.by:
             raise No("adapter.no-checkpointer", NOBODY)
         asking_now = asking(place.gate, signed, always=place.keep is not None)

@@ -102,6 +102,7 @@ class Hooks:
         return Place(
             gate=self.gate,
             run=run,
+            config=runtime.config,
             by=self._person(runtime, run),
             keep=None if keep is None else partial(keep, runtime),
             started=self._started,
