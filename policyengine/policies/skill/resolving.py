@@ -116,10 +116,7 @@ def _by_context(live: list[_Live], ceiling: Entries, mode: Mode) -> Resolved:
     based = [one for one in live if one.is_based]
     usable = [one for one in live if one.skill is not None]
     sound = all(one.skill is not None for one in live if not one.is_based)
-    if based:
-        remaining = any(one.skill is not None for one in based)
-    else:  # all there is has only begun, and what bounds the run is of these
-        remaining = sound and (ceiling is None or any(one.active.first for one in live))
+    remaining = any(one.skill is not None for one in based) if based else sound
     if mode is Mode.INTERSECTION and any(one.skill is None and not one.active.digest for one in live):
         remaining = False  # of the others, the ceiling says so
     if not remaining:

@@ -282,6 +282,17 @@ def test_a_load_stands_in_for_no_other_skill_in_its_own_reply() -> None:
     assert left(policy, load(policy, state, "shell"), TOOLS) == {"Bash"} | SAFE
 
 
+def test_a_silent_skill_whose_load_ends_brings_no_other_back_whose_load_did_not() -> None:
+    policy = _policy(LEGACY, SHELL, skill("off", "Read", enabled=False))
+    state = attempt(policy, begin(policy, START), "legacy", "shell")
+    assert left(policy, state, TOOLS) == {"Bash"} | SAFE
+    state = attempt(policy, complete(policy, state, "legacy"), "off")
+    assert left(policy, state, TOOLS) == SAFE
+    state = begin(policy, state)
+    assert left(policy, state, TOOLS) == SAFE
+    assert left(policy, begin(policy, complete(policy, state, "shell")), TOOLS) == {"Bash"} | SAFE
+
+
 def test_a_registry_that_fails_leaves_only_what_is_safe_and_comes_back() -> None:
     policy = _policy(READER)
     state = load(policy, START, "reader")
