@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from policyengine.effects import Effect, FileDelete, FileRead, FileWrite, Where
+from policyengine.effects import Effect, FileDelete, FileRead, Where
 from policyengine.model import Context, Decision, Finding, Grant, Request, Tier
 from policyengine.policy import place_digest, placeless
 from policyengine.records import replace
@@ -53,7 +53,7 @@ def are_answerable(asks: Iterable[Finding]) -> bool:
 def standing(asks: tuple[Finding, ...], call: str) -> tuple[Grant, ...]:
     """Give what an "always" would grant: each rule, for just the effects that it asks about.
 
-    It is for the one call (`call`, by `policy.call_digest`), except about files that an effect names in full: what
+    It is for the one call (`call`, by `policy.call_digest`), except where an effect names in full the file that is read or deleted: what
     else an effect says is less than the call does (`sudo`, a tool of some server), or depends on where that runs.
     Nothing where one of the asks is about no effect: the answer would cover calls that nobody has seen.
     """
@@ -70,6 +70,6 @@ def standing(asks: tuple[Finding, ...], call: str) -> tuple[Grant, ...]:
 
 
 def _names_a_file(effect: Effect) -> bool:
-    if not isinstance(effect, (FileRead, FileWrite, FileDelete)):
+    if not isinstance(effect, (FileRead, FileDelete)):  # of a write the text counts as well
         return False
     return effect.where is Where.HERE and bool(effect.path) and not (effect.unknown or effect.glob)

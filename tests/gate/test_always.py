@@ -65,12 +65,18 @@ def test_always_in_one_repository_says_nothing_of_another(command: str) -> None:
     assert gate.before_tool(replace(_shell(command), id="c3"), there).outcome is Outcome.ASK
 
 
-def test_a_file_that_is_named_in_full_is_the_same_file_whatever_is_written() -> None:
+def test_a_file_that_is_named_in_full_is_the_same_file_whoever_reads_it() -> None:
     gate = _gate()
-    run = _always(gate, Call("Write", {"file_path": "/srv/a/notes.md", "content": "one"}, "c1"))
-    again = Call("Write", {"file_path": "/srv/a/notes.md", "content": "two"}, "c3")
-    other = Call("Write", {"file_path": "/srv/a/other.md", "content": "two"}, "c4")
-    assert gate.before_tool(again, run).outcome is Outcome.ALLOW
+    run = _always(gate, Call("Read", {"file_path": "/srv/a/notes.md", "limit": 9}, "c1"))
+    assert gate.before_tool(Call("Read", {"file_path": "/srv/a/notes.md"}, "c3"), run).outcome is Outcome.ALLOW
+    assert gate.before_tool(Call("Read", {"file_path": "/srv/a/other.md"}, "c4"), run).outcome is Outcome.ASK
+
+
+def test_always_is_about_the_text_that_is_written() -> None:
+    """A list of servers that was approved says nothing of the programs that it names later."""
+    gate = _gate()
+    run = _always(gate, Call("Write", {"file_path": "/srv/a/.mcp.json", "content": '{"notes": "node a.js"}'}, "c1"))
+    other = Call("Write", {"file_path": "/srv/a/.mcp.json", "content": '{"notes": "sh -c x"}'}, "c3")
     assert gate.before_tool(other, run).outcome is Outcome.ASK
 
 
