@@ -53,8 +53,9 @@ def are_answerable(asks: Iterable[Finding]) -> bool:
 def standing(asks: tuple[Finding, ...], call: str) -> tuple[Grant, ...]:
     """Give what an "always" would grant: each rule, for just the effects that it asks about.
 
-    It is for the one call (`call`, by `policy.call_digest`), except where an effect names in full the file that is read or deleted: what
-    else an effect says is less than the call does (`sudo`, a tool of some server), or depends on where that runs.
+    It is for the one call (`call`, by `policy.call_digest`), except where an effect names in full the file that is
+    read or deleted: what else an effect says is less than the call does (`sudo`, a tool of some server), or depends on
+    where that runs.
     Nothing where one of the asks is about no effect: the answer would cover calls that nobody has seen.
     """
     if not asks or not are_answerable(asks) or any(one.effect is None for one in asks):
