@@ -15,9 +15,10 @@ from policyengine.gate.steps import Do, Pause, Steps
 from policyengine.gate.terms import Run
 from policyengine.model import Finding, digest_of
 from policyengine.records import NamedTuple, replace
-from policyengine.state import START, Label, RunState
+from policyengine.state import START, Label, RunState, SkillState
 
 CONFLICT = "store.conflict"
+_LOST = SkillState(ceiling=(), before=())
 MAX_TRIES = 24
 SHORTEST, LONGEST = 0.0005, 0.05  # seconds between two tries
 
@@ -50,6 +51,8 @@ def loaded(parts: Parts, run: Run) -> Steps[Loaded]:
         raise
     except Exception as error:  # whatever a store raises, the run's past is not known
         return Loaded(START, problem=failed("gate.store-failed", "What this run has done cannot be read", error))
+    if own == START:  # what binds a sub-agent was kept when it was started: it is lost, and nothing is left
+        own = replace(own, skills=_LOST)
     return Loaded(replace(shared, skills=own.skills), shared, own)
 
 

@@ -14,6 +14,7 @@ from policyengine.policies.skill import Skill, SkillPolicy
 from policyengine.records import replace
 from policyengine.signing import Purpose, verify
 from policyengine.state import RunState
+from policyengine.stores import MemoryRunStates
 from tests.gate.worlds import KEYS, LS, NOW, RUN, Table, World, rules
 
 PATH = "/skills/review/SKILL.md"
@@ -127,6 +128,15 @@ def test_what_binds_a_run_binds_its_sub_agents_and_no_load_of_theirs_widens_it()
     assert world.gate.before_model([], TOOLS, child).visible == ("Read", "tool_search")
     assert "skill.not-allowed" in rules(Gate(world.parts).before_tool(LS, child).findings)
     assert world.states.load("s").skills.slash is not None
+
+
+def test_a_sub_agent_whose_state_is_lost_is_left_with_nothing_but_discovery() -> None:
+    world = _world()
+    run = replace(_at(1), exposure=world.gate.before_model([], TOOLS, _at(1)).token)
+    child = world.gate.child(run, "helper", run_id="r2")
+    forgetful = Gate(replace(world.parts, states=MemoryRunStates()))
+    assert forgetful.before_model([], TOOLS, child).visible == ("tool_search",)
+    assert "skill.none-authorised" in rules(forgetful.before_tool(LS, child).findings)
 
 
 def test_a_childs_own_load_does_not_bind_its_parent() -> None:
