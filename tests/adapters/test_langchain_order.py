@@ -197,6 +197,24 @@ def test_a_yes_does_not_cover_what_middleware_makes_of_the_call_afterwards(face:
     assert (tools.ran, codes(results(state)["c1"])) == ([], ["token.arguments"])
 
 
+def _if_other(verdict: Verdict) -> Says:
+    return Says(lambda one: verdict if one.arguments == {"command": "other"} else None)
+
+
+@both
+def test_what_a_changed_call_owes_is_seen_to_or_it_does_not_run(face: Face) -> None:
+    for kind, content in ((ObligationKind.TRUNCATE, "ba"), (ObligationKind.TIMEOUT, None)):
+        owed = Verdict(policy="says", outcome=ALLOW, obligations=(Obligation(kind=kind, limit=2),))
+        made = world(_if_other(owed))
+        tools = Tools()
+        agent = agent_of(made, Model(lines=[_bash()]), tools.tools("bash"), after=[Changes("other")])
+        message = results(face(agent, GO))["c1"]
+        if content is None:
+            assert (tools.ran, codes(message)) == ([], ["adapter.too-late"])
+        else:
+            assert (tools.commands, message.content) == (["other"], content)
+
+
 @both
 def test_a_yes_covers_one_start_though_middleware_repeats_it(face: Face) -> None:
     tools = Tools()
@@ -267,7 +285,7 @@ def test_what_another_tool_gives_cannot_be_cut_unless_the_whole_is(face: Face, w
     cut = Verdict(policy="says", outcome=ALLOW, obligations=(Obligation(kind=ObligationKind.TRUNCATE, limit=2),))
     made = world(Says(lambda request: cut if whole or request.resource.id == "ls" else None))
     message = results(face(agent_of(made, Model(lines=[_bash("x")]), [outer, inner]), GO))["c1"]
-    assert (message.content, codes(message)) == (("ls", []) if whole else (message.content, ["adapter.nested"]))
+    assert (message.content, codes(message)) == (("ls", []) if whole else (message.content, ["adapter.too-late"]))
 
 
 # ----------------------------------------------------------------------------------------------------- plain LangGraph

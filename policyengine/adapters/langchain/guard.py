@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
 from langchain_core.tools import BaseTool
+from langgraph.errors import GraphBubbleUp
 
 from policyengine.errors import TokenError
 from policyengine.gate import Call, Gate, SignedDecision
-from policyengine.model import Outcome
+from policyengine.model import Obligation, ObligationKind, Outcome
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -24,11 +25,9 @@ if TYPE_CHECKING:
 class Refused(Exception):
     """A tool was about to start that may not run."""
 
-    def __init__(self, signed: SignedDecision | None, code: str, message: str) -> None:
-        super().__init__(f"policyengine: deny\n{message} [{code}]")
-        self.signed = signed
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{message} [{code}]")
         self.code = code
-        self.message = message
 
 
 class Guard(BaseCallbackHandler):
@@ -71,8 +70,10 @@ class Guard(BaseCallbackHandler):
                 self.gate.release(self.signed, call)
             except TokenError as error:
                 self._decide_anew(call, error)
+            except GraphBubbleUp:
+                raise
             except Exception as error:
-                raise Refused(None, "adapter.failed", f"It cannot be released ({type(error).__name__}).") from error
+                raise Refused("adapter.failed", f"It cannot be released ({type(error).__name__}).") from error
             self.has_started = True
 
     def _decide_anew(self, call: Call, refused: TokenError) -> None:
@@ -81,16 +82,20 @@ class Guard(BaseCallbackHandler):
         try:
             signed = self.gate.before_tool(call, before.run)
             if signed.outcome is not Outcome.ALLOW or signed.control is not None:
-                raise Refused(signed, refused.code, f"This is no longer the call that was decided. {signed.reason}")
-            if self.has_started and not set(signed.obligations) <= set(before.obligations):
-                raise Refused(signed, "adapter.nested", "What another tool calls cannot be held to its obligations.")
+                raise Refused(refused.code, f"This is no longer the call that was decided. {signed.reason}")
+            if not self._owed(signed) <= set(before.obligations):
+                raise Refused("adapter.too-late", "What such a call owes cannot be seen to any longer.")
             self.gate.release(signed, call)
-        except Refused:
+        except (Refused, GraphBubbleUp):
             raise
         except Exception as error:
-            raise Refused(None, "adapter.failed", f"It cannot be decided anew ({type(error).__name__}).") from error
+            raise Refused("adapter.failed", f"It cannot be decided anew ({type(error).__name__}).") from error
         if not self.has_started:
             self.signed = signed
+
+    def _owed(self, signed: SignedDecision) -> set[Obligation]:
+        """Give what nobody can see to any longer: a limit of a time that runs already, another tool's result."""
+        return {one for one in signed.obligations if self.has_started or one.kind is ObligationKind.TIMEOUT}
 
 
 def stands_before(tool: BaseTool) -> bool:
