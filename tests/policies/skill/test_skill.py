@@ -12,7 +12,7 @@ from policyengine.policies.skill import Mode, Reading, Skill, SkillPolicy, Sourc
 from policyengine.policies.skill.entries import Clause
 from policyengine.policy import combine
 from policyengine.records import replace
-from policyengine.state import NO_SKILLS, START, RunState, from_json, remember, to_json
+from policyengine.state import NO_SKILLS, START, RunState, from_json, remember, to_json, vouched
 from policyengine.state.skills import MAX_OUTER, MAX_SKILLS
 from tests.policies.skill.worlds import (
     NO_CONTEXT,
@@ -293,6 +293,17 @@ def test_a_silent_skill_whose_load_ends_brings_no_other_back_whose_load_did_not(
     assert left(policy, begin(policy, complete(policy, state, "shell")), TOOLS) == {"Bash"} | SAFE
 
 
+def test_an_edit_does_not_take_over_what_a_withdrawn_skill_left() -> None:
+    policy = _policy(READER, SHELL, skill("local", "Read", widens=False))
+    state = load(policy, START, "local", "reader", "shell")
+    _shelf(policy).change("shell", enabled=False)
+    for name in ("reader", "local"):
+        _shelf(policy).change(name, digest="2", allowed=("Read", "Bash"))
+    during = attempt(policy, state, "reader")
+    assert left(policy, during, TOOLS) == {"Read"} | SAFE
+    assert left(policy, load(policy, state, "local"), TOOLS) == {"Read"} | SAFE
+
+
 def test_a_registry_that_fails_leaves_only_what_is_safe_and_comes_back() -> None:
     policy = _policy(READER)
     state = load(policy, START, "reader")
@@ -396,6 +407,14 @@ def test_losing_all_skills_leaves_nothing() -> None:
     assert left(policy, load(policy, emptied, "legacy"), TOOLS) == SAFE
 
 
+def test_losing_some_skills_leaves_nothing() -> None:
+    policy = _policy(READER, SHELL, LEGACY)
+    for gone in (READER, SHELL, LEGACY):
+        state = load(policy, START, "reader", "shell", "legacy")
+        kept = {path: active for path, active in state.skills.loaded.items() if path != gone.path}
+        assert left(policy, replace(state, skills=replace(state.skills, loaded=kept)), TOOLS) == SAFE
+
+
 def test_a_state_that_is_lost_while_replies_are_on_record_leaves_nothing_until_the_user_says_more() -> None:
     policy = _policy(READER, LEGACY)
     state = policy.begin(START, NO_CONTEXT, ANONYMOUS, replies=3)
@@ -439,8 +458,17 @@ def test_a_context_adds_nothing_to_what_a_run_has_loaded_in_the_same_reply() -> 
 
 def test_a_load_adds_nothing_to_what_only_the_host_named() -> None:
     policy = _policy(READER, SHELL)
-    state = policy.begin(START, Context(active_skills=(READER.path,)), ANONYMOUS)
-    assert left(policy, attempt(policy, state, "shell"), TOOLS) == {"Read", "Grep"} | SAFE
+    begun = policy.begin(START, Context(active_skills=(READER.path,)), ANONYMOUS)
+    for state in (begun, replace(START, skills=vouched(NO_SKILLS, [READER.path]))):
+        assert left(policy, attempt(policy, state, "shell"), TOOLS) == {"Read", "Grep"} | SAFE
+
+
+def test_in_an_intersection_a_skill_that_the_host_names_and_nobody_may_use_leaves_nothing() -> None:
+    policy = _policy(LEGACY, mode=Mode.INTERSECTION)
+    state = replace(START, skills=vouched(NO_SKILLS, ["/skills/nothing/SKILL.md", LEGACY.path]))
+    assert left(policy, state, TOOLS) == SAFE
+    assert left(policy, begin(policy, state), TOOLS) == SAFE
+    assert left(_policy(LEGACY), state, TOOLS) == set(TOOLS)
 
 
 # ---------------------------------------------------------------------------------------------------------------- slash
