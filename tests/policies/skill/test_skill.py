@@ -419,6 +419,7 @@ def test_a_state_that_is_lost_while_replies_are_on_record_leaves_nothing_until_t
     policy = _policy(READER, LEGACY)
     state = policy.begin(START, NO_CONTEXT, ANONYMOUS, replies=3)
     assert left(policy, state, TOOLS) == SAFE
+    assert policy.evaluate(call("Read"), reads("reader"), state).outcome is Outcome.DENY
     assert left(policy, load(policy, state, "legacy"), TOOLS) == SAFE
     assert left(policy, hear(policy, state, "/reader go"), TOOLS) == {"Read", "Grep"} | SAFE
     known = begin(policy, START)
