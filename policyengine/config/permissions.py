@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from policyengine.config.permissions_files import SettingsFile
+from policyengine.config.permissions_trust import project_named
 from policyengine.effects import Facts
 from policyengine.errors import LoadError
 from policyengine.model import Outcome, Request, Resource, ResourceKind, Tier
@@ -124,7 +125,7 @@ def _source(file: SettingsFile) -> Source:
     folder = os.path.dirname(os.path.abspath(file.path))
     project = ""
     if file.tier is Tier.PROJECT:
-        folder = project = os.path.dirname(folder) if os.path.basename(folder) in (".claude", ".codex") else folder
+        folder = project = project_named(file.path)
     tier = Tier.USER if file.trusted else file.tier
     return Source(file=file.path, tier=tier, folder=folder, project=project)
 
@@ -133,19 +134,20 @@ def _source(file: SettingsFile) -> Source:
 def _json(data: bytes, file: str) -> Json:
     try:
         return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_without_repetition)
-    except (UnicodeDecodeError, RecursionError) as error:
-        raise LoadError("not JSON in UTF-8", file=file) from error
     except json.JSONDecodeError as error:
         raise LoadError(f"not JSON: {error.msg.lower()}", file=file, line=error.lineno) from error
+    except (ValueError, RecursionError) as error:  # also of numbers that are too long to be read
+        raise LoadError("not JSON in UTF-8", file=file) from error
     except LoadError as error:
         raise LoadError(error.message, file=file, field=error.field, expected=error.expected) from error
 
 
 def _without_repetition(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        twice = next(key for at, (key, _) in enumerate(pairs) if key in dict(pairs[:at]))
-        raise LoadError("the key is there twice", field=twice, expected="each key once")
+    made: dict[str, Json] = {}
+    for key, value in pairs:
+        if key in made:
+            raise LoadError("the key is there twice", field=key, expected="each key once")
+        made[key] = value
     return made
 
 
@@ -163,6 +165,7 @@ def _ours(value: Json, source: Source) -> Loaded:
 
 
 def _settings(fields: Mapping[str, Json], source: Source) -> Loaded:
+    _check_spelling(fields, source.file)
     permissions = _object(fields.get("permissions", {}), source.file, "permissions")
     for key in permissions:
         if key not in LISTS and key not in OTHER_KEYS and key != MODE:
@@ -180,13 +183,24 @@ def _settings(fields: Mapping[str, Json], source: Source) -> Loaded:
                     raise _placed(error, source.file, f"permissions.{key}.{at}", text) from error
                 refused.append(Refused(file=source.file, text=text, reason=_reason(error)))
     mode = _mode(permissions, source)
-    managed = source.tier is Tier.ORGANISATION and fields.get(MANAGED_ONLY) is True
+    managed = source.tier is Tier.ORGANISATION and _truth(fields.get(MANAGED_ONLY, False), source.file, MANAGED_ONLY)
     return Loaded(
         rules=(*rules, *_rules_of(mode, source)),
         refused=tuple(refused),
         modes={source.file: mode} if mode else {},
         managed_only=managed,
     )
+
+
+def _check_spelling(fields: Mapping[str, Json], file: str) -> None:
+    """Refuse a key that only looks like one that is read: its rules would have no effect."""
+    for key in fields:
+        meant = _READ.get(key.strip().casefold(), key)
+        if key != meant:
+            raise LoadError("a key that is not read as it is spelled", file=file, field=key, expected=f"`{meant}`")
+
+
+_READ = {key.casefold(): key for key in ("permissions", MANAGED_ONLY)}
 
 
 def _mode(permissions: Mapping[str, Json], source: Source) -> str:
@@ -238,6 +252,12 @@ def _placed(error: LoadError, file: str, field: str, text: str) -> LoadError:
 def _object(value: Json, file: str, field: str) -> Mapping[str, Json]:
     if not isinstance(value, dict):
         raise LoadError("not an object", file=file, field=field, expected="an object with keys")
+    return value
+
+
+def _truth(value: Json, file: str, field: str) -> bool:
+    if not isinstance(value, bool):
+        raise LoadError("neither true nor false", file=file, field=field, expected="true or false")
     return value
 
 

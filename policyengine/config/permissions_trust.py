@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from policyengine.errors import LoadError
 
 FILE = "trusted.json"
+OWN_FOLDERS = (".claude", ".codex")  # in which hosts keep a project's settings
 VERSION = 1
 MAX_BYTES = 4 * 1024 * 1024
 
@@ -43,7 +44,7 @@ def digest_of(data: bytes) -> str:
 
 def is_trusted(folder: str, path: str, data: bytes) -> bool:
     """Whether a file with these contents is noted. Notes that another user could have written count for nothing."""
-    if _is_below(folder, project_of(path)):
+    if _is_led_away(path) or _is_below(folder, project_of(path)):
         return False
     return _noted(folder).get(os.path.realpath(path)) == digest_of(data)
 
@@ -52,9 +53,11 @@ def trust(folder: str, path: str, data: bytes) -> str:
     """Note a file with its contents, and give their digest.
 
     Raises:
-        LoadError: the folder lies in the project itself, or is not the person's own.
+        LoadError: the folder lies in the project itself, or is not the person's own; or the file is another project's.
         OSError: it cannot be written.
     """
+    if _is_led_away(path):
+        raise LoadError("a link to another project's file", file=path, expected="a file of the project itself")
     if _is_below(folder, project_of(path)):
         raise LoadError("the configuration folder lies in the project", file=folder, expected="a folder outside of it")
     digest = digest_of(data)
@@ -83,9 +86,24 @@ def noted(folder: str) -> Mapping[str, str]:
 
 
 def project_of(path: str) -> str:
-    """Find the project that a settings file belongs to: the folder around `.claude`, else the file's own."""
-    folder = os.path.dirname(os.path.realpath(path))
-    return os.path.dirname(folder) if os.path.basename(folder) in (".claude", ".codex") else folder
+    """Find the project that a settings file belongs to, links followed: see `project_named`."""
+    return project_named(os.path.realpath(path))
+
+
+def project_named(path: str) -> str:
+    """Find the project of a path as it is written: the folder around `.claude` or `.codex`, else the file's own."""
+    own = folder = os.path.dirname(os.path.abspath(path))
+    while os.path.basename(folder):
+        above = os.path.dirname(folder)
+        if os.path.basename(folder) in OWN_FOLDERS:
+            return above
+        folder = above
+    return own
+
+
+def _is_led_away(path: str) -> bool:
+    """Whether links lead to a file of another project than the one that its place names: trust is not lent."""
+    return project_of(path) != os.path.realpath(project_named(path))
 
 
 def _is_below(folder: str, root: str) -> bool:

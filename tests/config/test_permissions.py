@@ -64,6 +64,11 @@ def test_settings_load_as_they_are() -> None:
         ('{"permissions": }', ""),
         (b"\xff", ""),
         ("[" * 100_000, ""),
+        ('{"x": ' + "9" * 5_000 + "}", ""),
+        ("{" + "".join(f'"{at}": 1, ' for at in range(50_000)) + '"49999": 1}', "49999"),
+        ({"Permissions": {"deny": ["Bash"]}}, "Permissions"),
+        ({"permissions ": {"deny": ["Bash"]}}, "permissions "),
+        ({"allowmanagedpermissionrulesonly": True}, "allowmanagedpermissionrulesonly"),
     ],
 )
 def test_a_file_that_cannot_be_told_is_refused_whole_with_the_place(value: object, field: str) -> None:
@@ -107,6 +112,12 @@ def test_an_organisation_may_keep_others_from_allowing_but_not_from_denying() ->
     loaded = load_permissions([managed, user])
     assert [rule.pattern.text for rule in loaded.rules] == ["Bash(ls)", "Read"]
     assert load({"allowManagedPermissionRulesOnly": True, **rules(allow=["Bash"])}).managed_only is False
+
+
+@pytest.mark.parametrize("value", ["true", 1, None])
+def test_what_keeps_others_from_allowing_is_true_or_false(value: object) -> None:
+    with pytest.raises(LoadError, match="neither true nor false"):
+        load({"allowManagedPermissionRulesOnly": value}, tier=Tier.ORGANISATION)
 
 
 def test_our_own_spelling_is_yaml_with_both_kinds_of_rules_and_no_other_key() -> None:
@@ -245,6 +256,39 @@ def test_trust_is_for_the_place_as_well(home: Path) -> None:
     copy = _write(home / "home/v/.claude/settings.json", {})
     copy.write_bytes(path.read_bytes())
     assert settings_file(str(copy), Tier.PROJECT, folder).trusted is False
+
+
+@pytest.mark.parametrize("linked", [".claude/settings.json", ".claude"])
+def test_trust_is_not_lent_through_a_link(home: Path, linked: str) -> None:
+    folder, path = str(home / "config/policyengine"), home / "home/w/.claude/settings.json"
+    trust(folder, str(path), path.read_bytes())
+    link = home / "home/v" / linked
+    link.parent.mkdir(parents=True)
+    link.symlink_to(home / "home/w" / linked)
+    other = str(home / "home/v/.claude/settings.json")
+    assert settings_file(other, Tier.PROJECT, folder).trusted is False
+    with pytest.raises(LoadError, match="another project"):
+        trust(folder, other, path.read_bytes())
+
+
+def test_trust_follows_a_link_around_the_whole_project_and_one_within_it(home: Path) -> None:
+    folder, path = str(home / "config/policyengine"), home / "home/w/.claude/settings.json"
+    trust(folder, str(path), path.read_bytes())
+    (home / "home/link").symlink_to(home / "home/w")
+    (home / "home/w/.claude/settings.local.json").unlink()
+    (home / "home/w/.claude/settings.local.json").symlink_to(path)
+    for name in ("home/link/.claude/settings.json", "home/w/.claude/settings.local.json"):
+        assert settings_file(str(home / name), Tier.PROJECT, folder).trusted is True
+
+
+def test_a_project_is_found_around_files_at_any_depth_of_the_hosts_folder(home: Path) -> None:
+    path = home / "home/w/.codex/rules/default.rules"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b'prefix_rule(pattern = ["git"])')
+    with pytest.raises(LoadError, match="lies in the project"):
+        trust(str(home / "home/w/cfg/policyengine"), str(path), path.read_bytes())
+    loaded = load_permissions([settings_file(str(path), Tier.PROJECT)])
+    assert {rule.source.project for rule in loaded.rules} == {str(home / "home/w")}
 
 
 def test_trust_is_taken_back(home: Path) -> None:
