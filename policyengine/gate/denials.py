@@ -26,7 +26,7 @@ from policyengine.policies.guardrails.content import Content
 from policyengine.policy import strictest_first
 from policyengine.records import replace
 
-NO_SANDBOX = frozenset({"", "none"})
+ISOLATED = "required"  # what `Context.sandbox` says of runs in which every call is isolated; no other name is taken for it
 
 
 def finding(code: str, message: str, instead: str = "") -> Finding:
@@ -112,7 +112,7 @@ def _needed(decision: Decision) -> Iterator[str]:
 
 
 def _is_sandboxed(decision: Decision) -> bool:
-    return decision.request is not None and decision.request.context.sandbox not in NO_SANDBOX
+    return decision.request is not None and decision.request.context.sandbox == ISOLATED
 
 
 _CLEANING = frozenset({ObligationKind.REDACT, ObligationKind.NEUTRALISE})
