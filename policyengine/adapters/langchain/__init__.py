@@ -39,6 +39,7 @@ as long as it passes LangChain's context on (a thread of its own does not).
 **What it cannot do.** Tools that run at the provider never pass by: they are hidden, but one that the host binds to
 the model itself is out of reach. Of a `Command` its messages are judged, the rest of its update is not. A call over its
 time is given up; a coroutine is cancelled, a thread goes on unseen. No call can be put into a sandbox, nobody notified.
+A yes counts once in one process; where that dies while the call runs, LangGraph gives the next process the stored yes.
 """
 
 from policyengine.adapters.langchain.middleware import PolicyMiddleware
