@@ -26,7 +26,7 @@ from policyengine.policies.guardrails.content import Content
 from policyengine.policy import strictest_first
 from policyengine.records import replace
 
-ISOLATED = "required"  # what `Context.sandbox` says of runs in which every call is isolated; no other name is taken for it
+ISOLATED = "required"  # says `Context.sandbox` of runs in which every call is isolated; no other name is taken for it
 
 
 def finding(code: str, message: str, instead: str = "") -> Finding:
