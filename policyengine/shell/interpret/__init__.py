@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from policyengine.effects import Cause, Effect, Facts, Opaque, WrittenFile
+from policyengine.effects import Cause, Effect, Facts, Opaque
+from policyengine.shell.interpret.alternatives import together
 from policyengine.shell.interpret.commands import called, words
 from policyengine.shell.interpret.endings import left_by
 from policyengine.shell.interpret.evaluate import Code, evaluate
@@ -88,13 +89,6 @@ def _facts(machine: Machine) -> Facts:
     effects: list[Effect] = machine.effects
     if len(effects) > 8:  # loops, calls and alternatives repeat themselves
         effects = list(dict.fromkeys(effects))
-    written = tuple([_merged(versions) for path, versions in machine.files.items() if not path.startswith("/dev/fd/")])
+    written = tuple([together(versions) for path, versions in machine.files.items() if not path.startswith("/dev/fd/")])
     cwd = machine.cwd.path if machine.cwd.exact else ""
     return Facts(tuple(effects), written, cwd if cwd != machine.situation.cwd else None, left_by(machine))
-
-
-def _merged(versions: tuple[WrittenFile, ...]) -> WrittenFile:
-    if len(versions) == 1:
-        return versions[0]
-    taint = frozenset().union(*[version.taint for version in versions])
-    return WrittenFile(versions[0].path, None, taint)

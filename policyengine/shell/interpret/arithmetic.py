@@ -43,11 +43,20 @@ def arithmetic(machine: Machine, text: Value) -> Value:
     if len(text.text) > MAX_LENGTH:
         return Value("", exact=False, span=text.span)
     for found in _ASSIGNED.finditer(text.text):
-        machine.put(found[1] or found[2], Variable((UNKNOWN,)))
+        _changed(machine, found[1] or found[2])
     number = evaluate(machine, text.text) if text.exact else None
     if number is None:
         return Value("", exact=False, span=text.span)
     return Value(str(number), span=text.span)
+
+
+def _changed(machine: Machine, name: str) -> None:
+    """Some number was assigned to a variable, or to an element of it."""
+    old = machine.variable(name)
+    if old is not None and old.items is not None:
+        machine.put(name, old._replace(items={**old.items, "@": UNKNOWN}))
+    else:
+        machine.put(name, Variable((UNKNOWN,)))
 
 
 def evaluate(machine: Machine, text: str) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from policyengine.effects import SetVariable, Span
+from policyengine.shell.interpret.arrays import any_of, candidates, elements, following, key_of, with_element
 from policyengine.shell.interpret.held import HOLDING, run_held
 from policyengine.shell.interpret.latent import evaluated
 from policyengine.shell.interpret.machine import Machine, Variable
@@ -12,9 +13,7 @@ from policyengine.shell.interpret.parameters import referred, variable_values
 from policyengine.shell.interpret.streams import MAX_TEXT
 from policyengine.shell.interpret.words import expand, expand_one
 from policyengine.shell.nodes import Assignment
-from policyengine.shell.values import UNKNOWN, Value
-
-MAX_ELEMENTS = 1000  # of an array that are kept one by one
+from policyengine.shell.values import UNKNOWN, Value, from_template
 
 _CASES = {"l": str.lower, "u": str.upper}
 
@@ -34,7 +33,7 @@ def assign(machine: Machine, node: Assignment, *, exported: bool = False, attrib
         return
     value = expand_one(machine, node.value, assignment=True)
     if node.subscript is not None:
-        _set_element(machine, node, old, value, attributes)
+        set_element(machine, node.name, expand_one(machine, node.subscript), value, append=node.append)
         return
     if node.append:
         value = _appended(machine, node.name, value)
@@ -44,6 +43,10 @@ def assign(machine: Machine, node: Assignment, *, exported: bool = False, attrib
 def set_variable(machine: Machine, name: str, value: Value, attributes: str, span: Span | None) -> None:
     """Give a variable a value; an effect where programs or the shell itself act on it."""
     target = referred(machine, name) if "n" in attributes else name
+    array, bracket, subscript = target.partition("[")
+    if bracket:
+        set_element(machine, array, Value(subscript.rpartition("]")[0]), value)
+        return
     if target != name:
         set_variable(machine, target, value, "", span)
         return
@@ -53,7 +56,11 @@ def set_variable(machine: Machine, name: str, value: Value, attributes: str, spa
         if letter in attributes:
             value = value._replace(text=change(value.text))
     value = Value(value.text, value.exact and not value.many, False, value.glob, value.taint, None, value.rest)
-    machine.put(name, Variable((value,), attributes))
+    old = machine.variable(name)
+    if old is not None and old.items is not None:
+        machine.put(name, old._replace(items=with_element(elements(old), "0", value)))
+    else:
+        machine.put(name, Variable((value,), attributes))
     if "x" in attributes:
         machine.exports[name] = None
     if "x" in attributes or name in ACTIVE:
@@ -80,25 +87,40 @@ def _appended(machine: Machine, name: str, value: Value) -> Value:
 
 
 def _set_array(machine: Machine, node: Assignment, old: Variable | None, attributes: str) -> None:
-    items = dict(old.items or {}) if node.append and old is not None else {}
-    at = len(items)
+    items = elements(old) if node.append else {}
+    array = Variable((), attributes, items)
+    at = following(items)
     for element in node.elements or ():
         if element.subscript is not None:
-            key = expand_one(machine, element.subscript)
-            items[key.text if key.exact else "@"] = expand_one(machine, element.value)
+            key = key_of(machine, array, expand_one(machine, element.subscript))
+            value = expand_one(machine, element.value)
+            items = with_element(items, key, _behind(items, key, value) if element.append else value)
+            at = int(key) + 1 if key is not None and key.isdecimal() else at
             continue
         for value in expand(machine, element.value):
-            items["@" if value.many else str(at)] = value
+            items = with_element(items, str(at), value)
             at += 1
-    if len(items) > MAX_ELEMENTS:
-        items = {"@": UNKNOWN}
     machine.put(node.name, Variable((), attributes, items))
 
 
-def _set_element(machine: Machine, node: Assignment, old: Variable | None, value: Value, attributes: str) -> None:
-    assert node.subscript is not None
-    key = expand_one(machine, node.subscript)
-    evaluated(machine, key)
-    items = dict(old.items or {}) if old is not None and len(old.items or ()) < MAX_ELEMENTS else {}
-    items[key.text if key.exact else "@"] = value
-    machine.put(node.name, Variable((), attributes, items))
+def set_element(machine: Machine, name: str, subscript: Value, value: Value, *, append: bool = False) -> None:
+    """Give one element of an array a value."""
+    name = referred(machine, name)
+    old = machine.variable(name)
+    attributes = old.attributes if old is not None else ""
+    if "i" in attributes:
+        evaluated(machine, value)
+    items, key = elements(old), key_of(machine, old, subscript)
+    if append:
+        value = _behind(items, key, value)
+    machine.put(name, Variable((), attributes, with_element(items, key, value)))
+
+
+def _behind(items: Mapping[str, Value], key: str | None, value: Value) -> Value:
+    """A text behind the one that an element had."""
+    found = candidates(items, key)
+    if not found:
+        return value
+    old = any_of(found)
+    together = from_template((old.template + value.template)[:MAX_TEXT], old.taint | value.taint)
+    return together if found == (old,) else any_of([value, together])

@@ -21,6 +21,7 @@ from policyengine.effects import (
 )
 from policyengine.shell.interpret.assignments import assign, restore
 from policyengine.shell.interpret.builtins import BUILTINS, Call
+from policyengine.shell.interpret.builtins.environment import declare, declare_array
 from policyengine.shell.interpret.choices import each
 from policyengine.shell.interpret.disguises import disguised, disguised_again, has_substitution, is_plain
 from policyengine.shell.interpret.endings import revived
@@ -96,6 +97,11 @@ def _assigned(machine: Machine, node: SimpleCommand, values: list[Value]) -> Non
         return
     if not node.assignments:
         dispatch(machine, values, node.words, span)
+        return
+    if BUILTINS.get(values[0].text) is declare and values[0].exact:
+        dispatch(machine, values, node.words, span)
+        for assignment in node.assignments:
+            declare_array(machine, Call(values[0].text, values[1:], span), assignment)
         return
     before = {assignment.name: machine.variable(assignment.name) for assignment in node.assignments}
     for assignment in node.assignments:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from policyengine.shell.interpret.machine import MAX_PASSES, Limit, Machine, Variable, common, join_variables
+from policyengine.shell.interpret.arrays import (
+    any_number,
+    any_of,
+    elements,
+    join_variables,
+    joined_elements,
+    with_element,
+)
+from policyengine.shell.interpret.machine import MAX_PASSES, Limit, Machine, Variable, common
 from policyengine.shell.interpret.streams import Sink, Written, joined, noted, repeated
 from policyengine.shell.interpret.ways import in_loop, in_round
 from policyengine.shell.paths import Place
@@ -26,7 +34,7 @@ def branches(machine: Machine, runs: Sequence[Callable[[], None]]) -> None:
         machine.undo(mark)
         outputs.again()
     machine.conditional -= 1
-    machine.positional = ends[-1] if len({_texts(end) for end in ends}) == 1 else None
+    machine.positional = ends[-1] if len({_texts(end) for end in ends}) == 1 else _any_positional(ends)
     join(machine, results)
     outputs.join()
 
@@ -75,6 +83,12 @@ class Outputs:
 def _texts(positional: tuple[Value, ...] | None) -> tuple[Value, ...] | None:
     """The same values from other places are the same parameters."""
     return positional and tuple(value._replace(span=None) for value in positional)
+
+
+def _any_positional(ends: Sequence[tuple[Value, ...] | None]) -> tuple[Value, ...] | None:
+    """Parameters of which it is not known which ones they are, these among them."""
+    known = [value for end in ends for value in end or ()]
+    return (any_number(known),) if known else None
 
 
 def nothing() -> None:
@@ -129,7 +143,7 @@ def _looped(machine: Machine, once: Callable[[], None]) -> None:
     start = out.live if out is not None else []
     once()
     if machine.positional != positional:  # by `set` or `shift`
-        machine.positional = None
+        machine.positional = _any_positional((positional, machine.positional))
     if (len(machine.trail) > mark and _widened(machine, mark)) or machine.positional != positional:
         machine.passes += 1
         if machine.passes > MAX_PASSES:
@@ -160,7 +174,8 @@ def _widened(machine: Machine, mark: int) -> bool:
 
 
 def _widest(old: Variable | None, new: Variable) -> Variable:
+    if new.items is not None or (old is not None and old.items is not None):
+        items = joined_elements(elements(old), elements(new))
+        return Variable((), new.attributes, with_element(items, None, any_number([])))
     choices = (*(old.choices if old is not None else (Value(""),)), *new.choices)
-    value = common(choices)
-    items = {"@": value._replace(text="")} if new.items is not None else None
-    return Variable((value,), new.attributes, items)
+    return Variable((any_of(choices),), new.attributes)

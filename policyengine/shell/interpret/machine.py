@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 from policyengine.effects import NOTHING_LEFT, Cause, Effect, Left, Opaque, Span, Taints, Where, WrittenFile
 from policyengine.records import NamedTuple
+from policyengine.shell.interpret.alternatives import apart
 from policyengine.shell.interpret.notes import Note, Step, note_stream, note_variable
 from policyengine.shell.interpret.streams import MAX_TEXT, OUTER_INPUT, Sink, Stream, shared_start
 from policyengine.shell.interpret.trees import arrived_at
@@ -19,7 +20,7 @@ from policyengine.shell.interpret.ways import NO_WAYS, Ways, in_program, in_subs
 from policyengine.shell.nodes import Function, Script, Statement
 from policyengine.shell.paths import Place
 from policyengine.shell.programs import Program, Programs
-from policyengine.shell.values import UNKNOWN, Value
+from policyengine.shell.values import Value
 
 MAX_BYTES = 256 * 1024  # of the analysed text, in UTF-8
 MAX_DEPTH = 40  # nesting of statements, substitutions, code strings and calls together
@@ -228,7 +229,7 @@ class Machine:
             return found
         earlier = self.situation.written.get(path)
         if earlier is not None:
-            return (earlier,)
+            return apart(earlier)
         return arrived_at(self.trees, path) if self.trees else ()
 
     def emit(self, stream: Stream) -> None:
@@ -367,17 +368,3 @@ def common(choices: Sequence[Value]) -> Value:
     """What is certain of a value that may be any of these or more like them: the beginning that they share."""
     start = shared_start([value.text for value in choices])
     return Value(start, exact=False, taint=frozenset().union(*[value.taint for value in choices]))
-
-
-def join_variables(one: Variable | None, other: Variable | None) -> Variable | None:
-    """A variable that is one of two; unset counts as the empty text."""
-    if one is None or other is None:
-        present = one or other
-        return (
-            None
-            if present is None
-            else Variable(join_values((*present.choices, Value(""))), present.attributes, present.items)
-        )
-    items = one.items if one.items == other.items else {"@": UNKNOWN} if one.items or other.items else None
-    attributes = "".join(sorted({*one.attributes, *other.attributes}))
-    return Variable(join_values((*one.choices, *other.choices)), attributes, items)

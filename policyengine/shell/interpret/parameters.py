@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from policyengine.effects import CLEAN, Taint, Taints
+from policyengine.shell.interpret.arrays import ANY, any_number, any_of, candidates, is_sure, key_of
 from policyengine.shell.interpret.choices import chosen, picked
 from policyengine.shell.interpret.globs import computable, replaced, without_prefix, without_suffix
-from policyengine.shell.interpret.latent import evaluated, expanded, named
+from policyengine.shell.interpret.latent import expanded, named
 from policyengine.shell.interpret.machine import Machine, Variable, common
 from policyengine.shell.interpret.streams import MAX_TEXT
 from policyengine.shell.nodes import Literal, Parameter, Word
@@ -71,7 +72,7 @@ def variable_values(machine: Machine, name: str) -> tuple[Value, ...]:
     if len(variable.choices) == 1:
         return variable.choices
     if not variable.choices:
-        return _array_start(variable)
+        return _element(machine, name, variable.items or {}, "0")
     return (chosen(machine, name, variable.choices, common(variable.choices)),)
 
 
@@ -86,11 +87,6 @@ def referred(machine: Machine, name: str) -> str:
             break
         name = target.text
     return name
-
-
-def _array_start(variable: Variable) -> tuple[Value, ...]:
-    items = variable.items or {}
-    return (items["0"],) if "0" in items else (UNKNOWN,) if "@" in items else ()
 
 
 def _inherited(machine: Machine, name: str) -> tuple[Value, ...]:
@@ -157,7 +153,7 @@ def _positional(machine: Machine, number: int) -> tuple[Value, ...]:
     values = _arguments(machine)
     for at, value in enumerate(values):
         if value.many:
-            return (Value("", exact=False, taint=value.taint),)
+            return (value._replace(many=False),)
         if at + 1 == number:
             return (value,)
     return ()
@@ -166,36 +162,33 @@ def _positional(machine: Machine, number: int) -> tuple[Value, ...]:
 def _elements(machine: Machine, name: str, subscript: Word) -> tuple[Value, ...]:
     from policyengine.shell.interpret.words import expand_one  # noqa: PLC0415  words expands parameters: one of the two is late
 
-    key = expand_one(machine, subscript)
-    if key.text not in ("@", "*"):
-        evaluated(machine, key)
+    key, name = expand_one(machine, subscript), referred(machine, name)
     variable = machine.variable(name)
+    if key.text not in ("@", "*"):
+        at = key_of(machine, variable, key)
+    elif variable is not None and variable.items is not None:
+        values = tuple(variable.items.values())
+        return values if is_sure(variable.items) else (any_number(values),)
     if variable is None:
         return (_MANY,) if name in _BASH_ARRAYS or machine.situation.env is None else ()
     if variable.items is None:
-        return variable_values(machine, name) if key.text in ("0", "@", "*") else ()
-    if "@" in variable.items:
-        return (Value("", False, key.text in ("@", "*"), False, _taint(tuple(variable.items.values()))),)
-    if key.text in ("@", "*"):
-        return tuple(variable.items.values())
-    if not key.exact:
-        return (Value("", exact=False, taint=_taint(tuple(variable.items.values()))),)
-    found = variable.items.get(_index(key.text, variable.items))
-    return (found,) if found is not None else ()
+        return variable_values(machine, name) if key.text in ("@", "*") or at in ("0", None) else ()
+    return _element(machine, name, variable.items, at)
+
+
+def _element(machine: Machine, name: str, items: Mapping[str, Value], key: str | None) -> tuple[Value, ...]:
+    """The value of an element, at present one of its choices; empty where it is certainly unset."""
+    values = candidates(items, key)
+    return values if len(values) <= 1 else (chosen(machine, f"{name}[{key}]", values, any_of(values)),)
 
 
 _BASH_ARRAYS = frozenset({"BASH_SOURCE", "PIPESTATUS", "FUNCNAME", "BASH_LINENO", "DIRSTACK", "GROUPS", "BASH_REMATCH"})
 
 
-def _index(text: str, items: object) -> str:
-    """Negative subscripts count from the end."""
-    return str(len(items) + int(text)) if text[:1] == "-" and text[1:].isdigit() and isinstance(items, dict) else text
-
-
 # ------------------------------------------------------------------------------------------------------------ operators
 def _indirect(machine: Machine, part: Parameter) -> tuple[Value, ...]:
     if part.op in ("*", "@") or _subscript(part) in ("@", "*"):
-        return (_MANY,)  # names or subscripts, which are data
+        return _subscripts(machine, part)
     names = base_values(machine, part)
     for name in names:
         named(machine, name)
@@ -203,6 +196,14 @@ def _indirect(machine: Machine, part: Parameter) -> tuple[Value, ...]:
         return (UNKNOWN,)
     plain = Parameter(names[0].text, "", None, part.op, part.arguments, part.start, part.end)
     return _values(machine, plain)
+
+
+def _subscripts(machine: Machine, part: Parameter) -> tuple[Value, ...]:
+    """The subscripts of an array, or names of variables."""
+    variable = machine.variable(part.name)
+    if part.op or variable is None or variable.items is None or ANY in variable.items:
+        return (_MANY,)
+    return tuple(map(Value, variable.items))
 
 
 def _length(values: Sequence[Value]) -> Value:

@@ -10,12 +10,13 @@ from typing import Any
 
 from policyengine.effects import Exhaust
 from policyengine.shell.interpret.arithmetic import arithmetic
+from policyengine.shell.interpret.arrays import any_of
 from policyengine.shell.interpret.choices import MAX_COMBINATIONS, each, every
 from policyengine.shell.interpret.commands import simple
 from policyengine.shell.interpret.joining import a_round, before, branches, join, loop, nothing
 from policyengine.shell.interpret.latent import evaluated, named
 from policyengine.shell.interpret.lists import Ended
-from policyengine.shell.interpret.machine import MAX_PASSES, Definition, Machine, Target, Variable, common, join_values
+from policyengine.shell.interpret.machine import MAX_PASSES, Definition, Machine, Target, Variable, join_values
 from policyengine.shell.interpret.notes import Step, note_stream
 from policyengine.shell.interpret.redirects import redirected
 from policyengine.shell.interpret.streams import OUTER_INPUT, Sink, Stream
@@ -254,7 +255,7 @@ def _for(machine: Machine, node: For) -> None:
             machine.passes += max(len(values) - 1, 0)
             machine.scope(lambda: _passes(machine, node, values), in_loop)
         else:
-            any_of_them = common(values)
+            any_of_them = any_of(values)
             loop(machine, lambda: _pass(machine, node, any_of_them))
 
     _in_redirects(machine, node.redirects, run)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from policyengine.effects import SetVariable, System
 from policyengine.patterns import lazily
 from policyengine.shell.interpret.arithmetic import arithmetic
+from policyengine.shell.interpret.arrays import any_number, key_of, with_element
 from policyengine.shell.interpret.assignments import ACTIVE, assign, set_variable
 from policyengine.shell.interpret.builtins.call import Call, flags, operands
 from policyengine.shell.interpret.latent import named
-from policyengine.shell.interpret.machine import Machine, Variable
+from policyengine.shell.interpret.machine import Machine, Variable, join_values
 from policyengine.shell.interpret.parameters import variable_values
 from policyengine.shell.interpret.redirects import place_of
 from policyengine.shell.interpret.secrets import PATH_MAX
@@ -18,7 +19,7 @@ from policyengine.shell.paths import Place
 from policyengine.shell.values import UNKNOWN, Value
 
 _NAME = lazily(r"[A-Za-z_]\w*\Z")
-_ASSIGNED = lazily(r"([A-Za-z_]\w*)(\+?)=")
+_ASSIGNED = lazily(r"([A-Za-z_]\w*(?:\[[^\]]*+\])?)(\+?)=")
 
 
 def cd(machine: Machine, call: Call) -> None:
@@ -72,15 +73,29 @@ def pwd(machine: Machine, call: Call) -> None:
 # --------------------------------------------------------------------------------------------------------- declarations
 def declare(machine: Machine, call: Call) -> None:
     """`declare`, `typeset`, `local`, `readonly`, `export`: assignments with attributes."""
-    letters = "".join(sorted({letter for letter in flags(call) if letter in "xnlui"} | _IMPLIED.get(call.name, set())))
+    letters = "".join(
+        sorted({letter for letter in flags(call) if letter in "xnluiaA"} | _IMPLIED.get(call.name, set()))
+    )
     if call.name == "export" and "n" in flags(call):
         letters = ""
     if "f" in flags(call):
         _export_functions(machine, call)
         return
-    hides = machine.local is not None and call.name in ("local", "declare", "typeset") and "g" not in flags(call)
+    hides = _hides(machine, call)
     for value, word in zip(call.arguments, _words(call), strict=True):
         _declare(machine, value, word, letters, hides=hides)
+
+
+def declare_array(machine: Machine, call: Call, node: Assignment) -> None:
+    """Interpret `declare NAME=(…)`, the rest of the call being interpreted already."""
+    if _hides(machine, call) and machine.local is not None:
+        machine.local.append((node.name, machine.variable(node.name)))
+        machine.put(node.name, None)
+    assign(machine, node, attributes="".join(sorted({letter for letter in flags(call) if letter in "xnluiaA"})))
+
+
+def _hides(machine: Machine, call: Call) -> bool:
+    return machine.local is not None and call.name in ("local", "declare", "typeset") and "g" not in flags(call)
 
 
 _IMPLIED = {"export": {"x"}}
@@ -97,10 +112,11 @@ def _declare(machine: Machine, value: Value, word: Word | None, letters: str, *,
     found = _ASSIGNED.match(value.text)
     name = found[1] if found else value.text
     named(machine, value._replace(text=value.text.partition("=")[0]))
-    if not _NAME.match(name) or (found is None and not value.exact):
+    array = name.partition("[")[0] if found else name
+    if not _NAME.match(array) or (found is None and not value.exact):
         return
     if hides and machine.local is not None:
-        machine.local.append((name, machine.variable(name)))
+        machine.local.append((array, machine.variable(array)))
     if found is not None:
         text = value._replace(text=value.text[found.end() :])
         if found[2] and word is not None:
@@ -118,7 +134,7 @@ def _declare(machine: Machine, value: Value, word: Word | None, letters: str, *,
     if old is not None:
         machine.put(name, old._replace(attributes="".join({*old.attributes, *letters})))
     elif hides or "x" not in letters:
-        machine.put(name, Variable((Value(""),), letters))
+        machine.put(name, Variable((), letters, {}) if {"a", "A"} & {*letters} else Variable((Value(""),), letters))
     if "x" in letters:
         machine.exports[name] = None
         known = variable_values(machine, name)
@@ -140,7 +156,10 @@ def unset(machine: Machine, call: Call) -> None:
     """Remove variables, or functions with `-f`."""
     for value in operands(call):
         named(machine, value)
-        name = value.text.partition("[")[0]
+        name, bracket, subscript = value.text.partition("[")
+        if bracket and subscript not in ("@]", "*]"):
+            _unset_element(machine, name, value._replace(text=subscript.rpartition("]")[0]))
+            continue
         if "f" in flags(call) or (machine.cells.get(name + "()") is not None and machine.variable(name) is None):
             machine.put(name + "()", None)
         else:
@@ -149,13 +168,23 @@ def unset(machine: Machine, call: Call) -> None:
                 machine.effects.append(SetVariable(name, "", False, machine.where, value.span, call.name))
 
 
+def _unset_element(machine: Machine, name: str, subscript: Value) -> None:
+    old = machine.variable(name)
+    if old is not None and old.items is not None:
+        key = key_of(machine, old, subscript)
+        items = {at: value for at, value in old.items.items() if at != key}
+        machine.put(name, old._replace(items=items if key is not None else with_element(items, None, Value(""))))
+
+
 def shift(machine: Machine, call: Call) -> None:
     """Drop leading positional parameters."""
     count = call.arguments[0] if call.arguments else Value("1")
-    if machine.positional is None or not count.exact or not count.text.isdigit():
-        machine.positional = None
+    values = machine.positional
+    if values is None or not count.exact or not count.text.isdigit():
+        machine.positional = None if values is None else (any_number(values),)
         return
-    machine.positional = machine.positional[int(count.text) :]
+    many = next((at for at, value in enumerate(values) if value.many), len(values))
+    machine.positional = values[min(int(count.text), many) :]
 
 
 def set_options(machine: Machine, call: Call) -> None:
@@ -204,8 +233,10 @@ def unalias(machine: Machine, call: Call) -> None:
 
 def getopts(machine: Machine, call: Call) -> None:
     """The option found and its argument depend on the positional parameters."""
-    for name in ([call.arguments[1].text] if len(call.arguments) > 1 else []) + ["OPTARG", "OPTIND"]:
+    given = call.arguments[2:] or machine.positional or [UNKNOWN]
+    for name in ([call.arguments[1].text] if len(call.arguments) > 1 else []) + ["OPTIND"]:
         machine.put(name, Variable((UNKNOWN,)))
+    machine.put("OPTARG", Variable(join_values([value._replace(many=False) for value in given])))
 
 
 def test(machine: Machine, call: Call) -> None:
