@@ -208,9 +208,14 @@ def write_list(values: Sequence[Any]) -> bytes:
     """Write a JSON list in the one form that tokens have.
 
     Raises:
-        TokenError: a text is no Unicode (`token.claims`): two lone surrogates would be read as one character.
+        TokenError: a text is no Unicode, since two lone surrogates would be read as one character, or a number is too
+            long to be written (`token.claims`).
     """
-    return utf8(_dumps(values))
+    try:
+        text = _dumps(values)
+    except ValueError:
+        raise TokenError("token.claims", "a number in a token has to be one that can be written") from None
+    return utf8(text)
 
 
 def read_list(data: bytes, length: int) -> list[Any]:
@@ -222,7 +227,9 @@ def read_list(data: bytes, length: int) -> list[Any]:
     try:
         text = data.decode("utf-8")
         values, end = _loads(text)
-    except (ValueError, RecursionError):
+        if "\\u" in text:  # by which alone lone surrogates are spelled, which nobody could write down again
+            write_list(values)
+    except (ValueError, RecursionError, TokenError):
         raise malformed("what it carries is not well formed") from None
     if type(values) is not list or len(values) != length or end != len(text):
         raise malformed("its claims are not those of this version")

@@ -158,6 +158,9 @@ def test_only_a_delegation_takes_caveats() -> None:
         b"[null,null,null,-1]",
         b"[null,null,null,1.0]",
         b"[null,null,null,true]",
+        b"[null,null,null," + b"9" * 5_000 + b"]",
+        rb'["\ud800",null,null,null]',
+        rb'[null,["a","\udfff"],null,null]',
     ],
 )
 def test_only_caveats_of_this_version_are_read(payload: bytes) -> None:
@@ -181,6 +184,7 @@ def test_only_caveats_of_this_version_are_read(payload: bytes) -> None:
         (Caveat(expires=float("inf")), "token.time"),
         (Caveat(expires=-1.0), "token.time"),
         (Caveat(agent="\ud800"), "token.claims"),
+        (Caveat(depth=10**5_000), "token.claims"),
         (Caveat(names=frozenset({"n" * MAX_TOKEN})), "token.too-large"),
     ],
 )
