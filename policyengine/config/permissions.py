@@ -14,9 +14,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from policyengine.config.permissions_files import SettingsFile
+from policyengine.config.permissions_synonyms import synonyms_of
 from policyengine.config.permissions_trust import project_named
 from policyengine.effects import Facts
 from policyengine.errors import LoadError
@@ -292,7 +294,11 @@ def means_of(ready: Ready, real: Callable[[str], str] = as_written) -> Means:
         described = ready.tool(tool)
         return tool if described is None else described.name
 
-    return Means(read=read, naming=naming, real=real)
+    @cache
+    def synonyms(words: tuple[str, ...]) -> Mapping[str, str]:
+        return synonyms_of(words, ready.programs)
+
+    return Means(read=read, naming=naming, real=real, synonyms=synonyms)
 
 
 _SHELL = Resource(ResourceKind.TOOL, "bash")

@@ -7,7 +7,7 @@ whatever reads or writes it; a value that is not known may be the one that the r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias, TypeGuard, TypeVar
 
 from policyengine.effects import (
     Connect,
@@ -23,7 +23,7 @@ from policyengine.effects import (
 )
 from policyengine.model import Frozen, Request
 from policyengine.patterns import lazily
-from policyengine.policies.permissions.commands import STAR, CommandPattern, Match, catches_command
+from policyengine.policies.permissions.commands import STAR, CommandPattern, Match, catches_command, spelled_out
 from policyengine.policies.permissions.coverage import SUBJECTS, Means
 from policyengine.policies.permissions.globs import fits
 from policyengine.policies.permissions.hosts import names_host
@@ -45,6 +45,11 @@ TouchesFile: TypeAlias = FileRead | FileWrite | FileDelete | FileAttribute
 T = TypeVar("T")
 READS = (FileRead,)
 CHANGES = (FileWrite, FileDelete, FileAttribute)
+# Programs that show a file as they change it.
+EDITORS = frozenset({
+    "ed", "red", "ex", "vi", "vim", "nvim", "view", "vis", "nvi", "nano", "pico", "emacs", "emacsclient", "micro", "hx",
+    "helix", "kak", "joe", "ne", "mcedit",
+})  # fmt: skip
 _PORT = lazily(r":\d+\Z").sub
 _PROCESS_CWD = lazily(r"\A/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/cwd(?=/|\Z)").sub  # proc(5)
 
@@ -70,7 +75,8 @@ class Call:
         self.request = request
         self.facts = facts
         self.means = means
-        self.commands = [effect for effect in facts.effects if type(effect) is Execute]
+        run = [effect for effect in facts.effects if type(effect) is Execute]
+        self.commands = run + [other for command in run if (other := spelled_out(command)) is not None]
         self._programs: dict[str, list[Execute]] = {}
         for command in self.commands:
             name = "" if command.unknown else command.program.casefold()
@@ -144,14 +150,14 @@ def _commands(pattern: ToolPattern, _: Source, call: Call) -> Iterator[Caught]:
     others = [_best(part, call) for part in pattern.command.rest]
     least = min(others, default=Match.YES)  # a rule for a pipeline is about lines that have all its commands
     for command in _bounded(call.commands_for(pattern.command)) if least is not Match.NO else ():
-        match = Match.MAYBE if command is None else catches_command(pattern.command, command)
+        match = Match.MAYBE if command is None else catches_command(pattern.command, command, call.means.synonyms)
         if match is not Match.NO:
             yield Caught(command, min(least, match))
 
 
 def _best(pattern: CommandPattern, call: Call) -> Match:
     commands = call.commands_for(pattern)[:MAX_EFFECTS]
-    return max((catches_command(pattern, command) for command in commands), default=Match.NO)
+    return max((catches_command(pattern, command, call.means.synonyms) for command in commands), default=Match.NO)
 
 
 def _bounded(given: Sequence[T]) -> Iterator[T | None]:
@@ -166,11 +172,19 @@ def _reads(pattern: ToolPattern, source: Source, call: Call) -> Iterator[Caught]
     yield from _files(pattern, source, call)
     if call.means.naming(call.request.resource.id) == call.means.naming("Edit"):  # which shows what it changes
         yield from _files(replace(pattern, about=About.WRITE), source, call)
-    sent = [effect for effect in call.facts.effects if type(effect) is Transfer and effect.path]
-    for effect in sent[:MAX_EFFECTS]:
+    shown = [effect for effect in call.facts.effects if _is_sent(effect) or _is_opened(effect)]
+    for effect in shown[:MAX_EFFECTS]:
         match = _path_caught(pattern, source, call, FileRead(effect.path))
         if match is not Match.NO:
             yield Caught(effect, match)
+
+
+def _is_sent(effect: Effect) -> TypeGuard[Transfer]:
+    return type(effect) is Transfer and bool(effect.path)
+
+
+def _is_opened(effect: Effect) -> TypeGuard[FileWrite]:
+    return type(effect) is FileWrite and effect.origin in EDITORS and not effect.unknown
 
 
 def _files(pattern: ToolPattern, source: Source, call: Call) -> Iterator[Caught]:
@@ -215,10 +229,15 @@ def _begun(path: PathPattern, source: Source, request: Request) -> set[tuple[str
             return {segments_at(floating, root) for root in roots}
 
 
+def _may_be_proc(prefix: str) -> bool:
+    """Whether a path may lie where links lead to every process's working directory and root (proc(5))."""
+    return prefix.startswith("/proc/") or "/proc/".startswith(prefix)
+
+
 def _one_caught(path: PathPattern, wanted: tuple[str, ...], have: str, effect: TouchesFile) -> Match:
     recursive = getattr(effect, "recursive", False)
     if effect.unknown:
-        return Match.MAYBE if may_begin(wanted, have) else Match.NO
+        return Match.MAYBE if may_begin(wanted, have) or _may_be_proc(have) else Match.NO
     if may_name(wanted, have, folder=path.folder and not recursive, glob=effect.glob):
         return Match.YES
     if not recursive:
@@ -240,7 +259,7 @@ def _hosts(pattern: ToolPattern, _: Source, call: Call) -> Iterator[Caught]:
                 yield Caught(effect, Match.YES)
         elif names_host(pattern.host, _host(effect)):
             yield Caught(effect, Match.YES)
-        elif effect.unknown:
+        elif effect.unknown or (type(effect) is Connect and "\\" in effect.url):  # readers differ on where it leads
             yield Caught(effect, Match.MAYBE)
 
 

@@ -9,8 +9,9 @@ install`), options count wherever they stand, bundled or spelled out, and an unk
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
+from typing import TypeAlias
 
 from policyengine.effects import Execute
 from policyengine.errors import LoadError
@@ -33,6 +34,8 @@ UNKNOWN = "\0"  # stands for an unknown word, which a star alone covers
 ANY = "\0*"  # stands for one where it is asked what it would have to be
 MAX_STEPS = 20_000  # of one comparison; beyond, a deny may match and an allow does not
 Words = Sequence[str | None]
+Synonyms: TypeAlias = Callable[[tuple[str, ...]], Mapping[str, str]]
+DISPATCHERS = frozenset({"git", "docker", "podman", "kubectl", "cargo", "helm"})  # `x-y` is what their `x y` runs
 
 
 class Match(IntEnum):
@@ -186,16 +189,49 @@ def _step(pattern: CommandPattern, word: str, given: Sequence[str], reached: lis
 
 
 # --------------------------------------------------------------------------------------------------------- deny and ask
-def catches_command(pattern: CommandPattern, command: Execute) -> Match:
+def spelled_out(command: Execute) -> Execute | None:
+    """Give a command as it is called otherwise: `git push` for `git-push`, `curl` for `curl.exe`; None for no other."""
+    name = command.program.removesuffix(".exe")
+    head, _, tail = name.partition("-")
+    if tail and head in DISPATCHERS:
+        return command._replace(program=head, arguments=(tail, *command.arguments))
+    return command._replace(program=name) if name != command.program else None
+
+
+def none_known(words: tuple[str, ...]) -> Mapping[str, str]:
+    """Know no other spellings."""
+    del words
+    return {}
+
+
+def catches_command(pattern: CommandPattern, command: Execute, synonyms: Synonyms = none_known) -> Match:
     """How far a command is one that a deny or ask rule is about."""
     named = _program_caught(pattern.words[0], command)
     if named is Match.NO:
         return named
     wanted = [word for word in pattern.words[1:] if word != STAR or pattern.literal]
-    if any(word is None for word in command.arguments):
-        known = _arguments_caught(wanted, [word for word in command.arguments if word is not None])
-        return min(named, max(known, Match.MAYBE))
-    return min(named, _arguments_caught(wanted, [word or "" for word in command.arguments]))
+    known = [word for word in command.arguments if word is not None]
+    found = _arguments_caught(wanted, _as_rules_say(known, synonyms(pattern.words)))
+    return min(named, found if len(known) == len(command.arguments) else max(found, Match.MAYBE))
+
+
+def _as_rules_say(given: Sequence[str], others: Mapping[str, str]) -> Sequence[str]:
+    """Arguments with the rule's own spellings: options anywhere, subcommands up to the first word that is none."""
+    if not others:
+        return given
+    letters = str.maketrans({other[1]: word[1] for other, word in others.items() if _is_letter(other, word)})
+    said, leading = [], True
+    for at, word in enumerate(given):
+        option = _is_option(word)
+        known = word in others and (option or leading)
+        leading = leading and (known or option or _is_option(given[at - 1] if at else ""))
+        spread = word.translate(letters) if option and word[1] != "-" else word
+        said.append(others[word] if known else spread)
+    return said
+
+
+def _is_letter(*words: str) -> bool:
+    return all(len(word) == 2 and _is_option(word) for word in words)
 
 
 def _program_caught(name: str, command: Execute) -> Match:

@@ -25,9 +25,9 @@ from policyengine.effects import (
 )
 from policyengine.model import Request
 from policyengine.policies.permissions.attribution import HARMLESS_WRAPPERS, Commands, is_redirection
-from policyengine.policies.permissions.commands import PLAIN, STAR, CommandPattern, covers_command
-from policyengine.policies.permissions.examples import READING, Example, Reader, key_of
-from policyengine.policies.permissions.hosts import names_host
+from policyengine.policies.permissions.commands import PLAIN, STAR, CommandPattern, Synonyms, covers_command, none_known
+from policyengine.policies.permissions.examples import READING, Example, Reader, key_of, keys_of
+from policyengine.policies.permissions.hosts import is_plain_web, names_host
 from policyengine.policies.permissions.paths import Anchor, PathPattern, names_all_below, names_path, segments_at
 from policyengine.policies.permissions.syntax import About, ToolPattern, names_subject, names_tool
 from policyengine.policy import placeless
@@ -66,11 +66,13 @@ class Means(NamedTuple):
             are common to commands and start no code.
         naming: a tool's name → the name under which it is described, so that `Bash` means every shell tool.
         real: a path → what it leads to, links followed; nothing is asked where there is no file system to ask.
+        synonyms: a rule's words → other spellings of its subcommands and options, and the word that each stands for.
     """
 
     read: Reader | None = None
     naming: Naming = as_written
     real: Naming = as_written
+    synonyms: Synonyms = none_known
 
 
 NO_MEANS = Means()
@@ -203,7 +205,7 @@ class Coverage:
             return True
         if type(effect) is FileWrite and is_redirection(effect, owner, self._request):
             return False
-        return key_of(effect) in self._example.keys(pattern, named)
+        return not self._example.keys(pattern, named).isdisjoint(keys_of(effect))
 
     def _is_whole_known(self, one: Allowed, owner: Execute, named: Execute) -> bool:
         """Whether all that a command runs itself is covered: code that its options give, commands within its words."""
@@ -260,6 +262,6 @@ def anchor_of(path: PathPattern, folder: str, request: Request) -> str | None:
 def _names_peer(pattern: ToolPattern, effect: Connect) -> bool:
     if pattern.about is not About.HOST or effect.unknown or effect.listen or effect.shell:
         return False
-    if effect.method.upper() not in READING:
+    if effect.method.upper() not in READING or not is_plain_web(effect.url):
         return False
     return pattern.specifier is None if pattern.host is None else names_host(pattern.host, effect.host)

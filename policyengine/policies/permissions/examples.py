@@ -8,7 +8,7 @@ that the rule does not name, and what cannot be taken back is left out.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -80,9 +80,11 @@ GRAVE: dict[type[Effect], frozenset[str]] = {
     }),
     Cloud: frozenset({"delete", "secret", "security", "blind", "execute", "login"}),
     Database: frozenset({"destroy", "admin", "execute"}),
-    Package: frozenset({"publish", "remove", "login"}),
+    Package: frozenset({"publish", "remove", "login", "config"}),
     Container: frozenset({"prune", "remove", "push", "login"}),
 }  # fmt: skip
+GRAVE_AREAS = frozenset({"config", "security", "user"})  # of the machine: what runs later, and who may
+FOREIGN = frozenset({"url", "git"})  # sources of packages that no index vouches for
 READING = ("", "GET", "HEAD")  # methods of a connection that only reads
 GENTLE = frozenset({"record", "branch", "switch", "merge", "stash", "tag"})  # what a repository takes back
 
@@ -94,7 +96,26 @@ def key_of(effect: Effect) -> Key:
         return (kind, effect.where, "gentle")
     if isinstance(effect, Connect):
         return (kind, effect.where, effect.unknown, effect.listen, effect.shell, effect.method.upper() in READING)
+    if isinstance(effect, Package) and effect.source in FOREIGN:
+        return (kind, effect.where, effect.action, effect.scope, "foreign")
     return (kind, effect.where, *(getattr(effect, name) for name in FIELDS.get(kind, ())))  # names of fields: FIELDS
+
+
+def keys_of(effect: Effect) -> tuple[Key, ...]:
+    """Give the kinds by which a rule may cover an effect: at any host, and at this one."""
+    return (key_of(effect), _key_at_host(effect)) if isinstance(effect, Connect | Transfer) else (key_of(effect),)
+
+
+def _key_at_host(effect: Connect | Transfer) -> Key:
+    return (*key_of(effect), effect.host)
+
+
+def _named_keys(effects: Sequence[Effect], words: Sequence[str]) -> Iterator[Key]:
+    """The kinds of effects, those at hosts only there where the rule's own words name hosts."""
+    peers = {effect for effect in effects if isinstance(effect, Connect | Transfer)}
+    named = {peer for peer in peers if peer.host and any(peer.host in word.lower() for word in words[1:])}
+    yield from map(_key_at_host, named)
+    yield from (key_of(effect) for effect in effects if not (named and effect in peers))
 
 
 _COMMON_KEYS = frozenset(map(key_of, COMMON))
@@ -125,7 +146,8 @@ class Example:
         if any(type(effect) is Opaque and effect.cause is Cause.OPTION for effect in effects):
             left_open = (_without_options(pattern.command, command), _without_values(pattern.command, command))
             effects += [one for words in left_open for one in self._of(shlex.join(words)) if not _is_grave(one)]
-        return frozenset(key_of(effect) for effect in effects if not (_is_unread(effect) or _is_input(effect)))
+        known = [effect for effect in effects if not (_is_unread(effect) or _is_input(effect))]
+        return frozenset(_named_keys(known, pattern.command.words))
 
     def _of(self, text: str) -> tuple[Effect, ...]:
         if text not in self._effects:
@@ -164,6 +186,10 @@ def _is_grave(effect: Effect) -> bool:
     """What a rule has to name: it is no part of using a program as such (`Bash(git *)` and `git clean`)."""
     if isinstance(effect, FileDelete):
         return effect.recursive
+    if isinstance(effect, System):
+        return effect.area in GRAVE_AREAS
+    if isinstance(effect, Package) and effect.source in FOREIGN:
+        return True
     return getattr(effect, "action", "") in GRAVE.get(type(effect), ())  # of kinds that have actions: GRAVE
 
 

@@ -6,7 +6,10 @@ stands for text between two dots.
 
 from __future__ import annotations
 
+import re
+
 from policyengine.errors import LoadError
+from policyengine.patterns import lazily
 from policyengine.policies.permissions.globs import fits
 from policyengine.records import Record
 
@@ -53,6 +56,16 @@ def names_host(pattern: HostPattern, host: str) -> bool:
     if pattern.below:
         return len(labels) > len(pattern.labels) and _same(pattern.labels, labels[-len(pattern.labels) :])
     return len(labels) == len(pattern.labels) and _same(pattern.labels, labels)
+
+
+def is_plain_web(url: str) -> bool:
+    """Whether an address is fetched as web pages are, and all readers find the same host in it: a backslash is a slash
+    to some (WHATWG URL 4.4) and part of a name to others (RFC 3986).
+    """
+    return _WEB(url) is not None and "\\" not in url
+
+
+_WEB = lazily(r"(?:https?://|(?![a-z][a-z0-9+.-]*://))", re.IGNORECASE).match
 
 
 def _same(wanted: tuple[str, ...], labels: list[str]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from policyengine.effects import Connect, Execute, Facts, FileAttribute, FileDelete, FileRead, FileWrite, Transfer
 from policyengine.model import Request
-from policyengine.policies.permissions.commands import STAR
+from policyengine.policies.permissions.commands import STAR, spelled_out
 from policyengine.policies.permissions.coverage import Naming
 from policyengine.policies.permissions.rules import Rule
 from policyengine.policies.permissions.syntax import About, ToolPattern
@@ -65,7 +65,9 @@ class Index:
         kinds = {type(effect) for effect in facts.effects}
         if Execute in kinds:
             found += self._any_program
-            programs = {effect.program for effect in facts.effects if type(effect) is Execute and not effect.unknown}
+            commands = [effect for effect in facts.effects if type(effect) is Execute and not effect.unknown]
+            others = [other for command in commands if (other := spelled_out(command)) is not None]
+            programs = {command.program for command in (*commands, *others)}
             if any(type(effect) is Execute and (effect.unknown or not effect.program) for effect in facts.effects):
                 found += [at for places in self._programs.values() for at in places]
             else:

@@ -121,3 +121,13 @@ class Program:
         if child is None:
             child = self._children[id(compiled)] = Program(f"{self.name} {word}", compiled, self)
         return child
+
+    def spellings(self, word: str) -> frozenset[str]:
+        """Return the words that mean what an option or a subcommand does, as far as it means something of its own."""
+        if word[:1] == "-":
+            option = self.options.get(word)
+            found = [other for other, same in self.options.items() if same is option and not same.trivial]
+        else:
+            compiled = self._subcommands.get(word)
+            found = [other for other, same in self._subcommands.items() if same is compiled]
+        return frozenset(found)

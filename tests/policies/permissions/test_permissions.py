@@ -66,6 +66,15 @@ COVERED = [
     ("Bash", "a | b > c; sudo d"),
     ("Bash(*)", "a"),
     ("Bash(cd:*) & Bash(git log:*)", "cd sub && git log"),
+    ("Bash(curl https://x.test/*)", "curl https://x.test/a"),
+    ("Bash(curl https://x.test/*)", "curl https://x.test/a https://x.test/b"),
+    ("Bash(curl -s https://x.test:*)", "curl -s https://x.test"),
+    ("Bash(curl https://*.x.test/*)", "curl https://a.x.test/b"),
+    ("Bash(npm *)", "npm install ./left"),
+    ("Bash(npm install *)", "npm install"),
+    ("Bash(npm config set *)", "npm config set save-exact true"),
+    ("Bash(gh *)", "gh pr view 1"),
+    ("Bash(brew *)", "brew services start x"),
 ]
 
 # rules, command: not allowed there
@@ -164,6 +173,16 @@ UNCOVERED = [
     ("Bash(python3:*)", "python3 - < a.py"),
     ("Bash(* --version)", "rm a --version"),
     ("Bash(xargs rm:*)", "xargs rm"),
+    ("Bash(npm *)", "npm config set script-shell ./x"),
+    ("Bash(npm *)", "npm install https://x.test/a.tgz"),
+    ("Bash(npm install:*)", "npm install https://x.test/a.tgz"),
+    ("Bash(pip install:*)", "pip install git+https://x.test/a"),
+    ("Bash(gh *)", "gh alias set a '!touch b'"),
+    ("Bash(gh *)", "gh config set pager ./x"),
+    # hosts that the rule's words name
+    ("Bash(curl https://x.test/*)", "curl https://x.test/a https://y.test/b"),
+    ("Bash(curl https://x.test/:*)", "curl https://x.test/ https://y.test/b"),
+    ("Bash(curl https://x.test/a *)", "curl https://x.test/a y.test"),
     # what is not known
     ("Bash(git push:*)", 'git push "$BRANCH"'),
     ("Bash(mkdir -p /tmp/a-*)", "mkdir -p /tmp/a-$PPID"),
@@ -250,6 +269,19 @@ CAUGHT = [
     ("WebFetch(domain:x.test)", "curl http://X.test./a"),
     ("WebFetch(domain:*.x.test)", "wget http://a.b.x.test"),
     ("WebFetch", "curl http://x.test"),
+    # other names and spellings of the same
+    ("Bash(git push:*)", "git-push origin"),
+    ("Bash(git push:*)", "/usr/lib/git-core/git-push"),
+    ("Bash(git push:*)", "git.exe push"),
+    ("Bash(docker compose down:*)", "docker-compose down"),
+    ("Bash(npm install:*)", "npm i left"),
+    ("Bash(npm install:*)", "npm --loglevel silent add left"),
+    ("Bash(npm i)", "npm install left"),
+    ("Bash(rm -rf:*)", "rm -Rf a"),
+    ("Bash(rm -rf:*)", "rm -R a -f"),
+    ("Bash(rm -R:*)", "rm -r a"),
+    ("Read(.env)", "ed -s .env"),
+    ("Read(.env)", "vim .env"),
 ]  # fmt: skip
 
 # deny rule, command: the rule may be meant, or is not
@@ -260,6 +292,8 @@ DOUBTFUL = [
     ("Read(.env)", 'cat "$f"'),
     ("Read(.env)", "grep -r x ."),
     ("Read(.env)", "tar cf /tmp/a.tar ."),
+    ("Read(.env)", "cat /proc/$$/cwd/.env"),
+    ("WebFetch(domain:y.test)", "curl 'https://x.test\\@y.test/'"),
 ]
 LEFT = [
     ("Bash(git push:*)", "git log"),
@@ -283,6 +317,17 @@ LEFT = [
     ("Edit(a)", "cat a"),
     ("WebFetch(domain:localhost)", "curl http://127.0.0.1/"),
     ("mcp__*", "ls"),
+    ("Bash(npm install:*)", "npm init"),
+    ("Bash(npm install:*)", "npm run build -- i"),
+    ("Bash(git push:*)", "git-lfs pull"),
+    ("Bash(pip:*)", "pip-compile"),
+    ("Bash(rm -rf:*)", "rm -R a"),
+    ("Bash(git branch -D:*)", "git branch -d a"),
+    ("Bash(ls -r:*)", "ls -R"),
+    ("Read(.env)", "vim a"),
+    ("Read(.env)", "sed -i s/a/b/ .env.example"),
+    ("Read(.env)", "cat /proc/self/status"),
+    ("WebFetch(domain:y.test)", "curl 'https://x.test/@y.test/'"),
 ]
 
 
@@ -338,6 +383,11 @@ def test_a_blanket_deny_is_not_narrowed_by_an_allow_rule() -> None:
         ("WebFetch", {"url": "https://docs.x.test.evil.invalid/", "prompt": ""}, "WebFetch(domain:docs.x.test)", "ask"),
         ("WebFetch", {"url": "https://docs.x.test@evil.invalid/", "prompt": ""}, "WebFetch(domain:docs.x.test)", "ask"),
         ("WebFetch", {"url": "https://xdocs.x.test/", "prompt": ""}, "WebFetch(domain:docs.x.test)", "ask"),
+        ("WebFetch", {"url": "https://docs.x.test\\@evil.invalid/"}, "WebFetch(domain:docs.x.test)", "ask"),
+        ("WebFetch", {"url": "https://docs.x.test\\@evil.invalid/"}, "WebFetch(domain:*)", "ask"),
+        ("WebFetch", {"url": "gopher://docs.x.test:6379/_x"}, "WebFetch(domain:docs.x.test)", "ask"),
+        ("WebFetch", {"url": "http://docs.x.test:8080/a"}, "WebFetch(domain:docs.x.test)", "allow"),
+        ("WebFetch", {"url": "docs.x.test/a"}, "WebFetch(domain:docs.x.test)", "allow"),
         ("WebSearch", {"query": "a"}, "WebSearch", "allow"),
         ("mcp__srv__list", {"a": 1}, "mcp__srv", "allow"),
         ("mcp__srv__list", {"a": 1}, "mcp__srv__*", "allow"),
