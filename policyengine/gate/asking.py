@@ -16,7 +16,7 @@ from policyengine.gate.states import changed
 from policyengine.gate.steps import Steps
 from policyengine.gate.terms import Question, Run, SignedDecision
 from policyengine.gate.tokens import approval_token, verified_decision
-from policyengine.model import Finding, Grant, Outcome, Request
+from policyengine.model import Finding, Grant, Outcome, Request, digest_of
 from policyengine.policy import call_digest
 from policyengine.signing import asks_of
 from policyengine.state import RunState
@@ -110,7 +110,7 @@ def _scope(grant: Grant) -> str:
 
 
 # -------------------------------------------------------------------------------------------------------------- answer
-def approve(parts: Parts, signed: SignedDecision, by: str) -> Steps[str]:
+def approve(parts: Parts, signed: SignedDecision, by: str, answer: str) -> Steps[str]:
     """Sign a person's yes (`Gate.approve`).
 
     Raises:
@@ -118,10 +118,11 @@ def approve(parts: Parts, signed: SignedDecision, by: str) -> Steps[str]:
         AuditError: it could not be recorded.
     """
     request = _asked(parts, signed, by)
-    # Under the question's own name: whoever answers it twice has still said yes once.
+    # Under the question's own name, or the answer's: whoever gives it twice has still said yes once.
+    id = digest_of((request.context.scope_id, "answer", answer)) if answer else signed.id
     asks = (*asks_of(final_asks(signed.decision)), place_of(request.context, signed.cwd))
-    token = approval_token(parts, signed.id, request, asks, by)
-    yield from _answered(parts, signed, Answer.APPROVED, by, signed.id)
+    token = approval_token(parts, id, request, asks, by)
+    yield from _answered(parts, signed, Answer.APPROVED, by, id)
     return token
 
 

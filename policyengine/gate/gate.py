@@ -23,6 +23,7 @@ from policyengine.gate.terms import (
     SignedExposure,
 )
 from policyengine.model import Frozen
+from policyengine.policies.guardrails.content import Source, source_of_result
 from policyengine.policies.skill import Discovery
 
 
@@ -71,6 +72,15 @@ class Gate:
     def cleaned(self, message: Message, duty: Duty) -> Frozen:
         """Give a message's content with its obligations discharged; what may not be sent is replaced."""
         return self._held.messages.cleaned(message, duty)
+
+    @property
+    def cleans(self) -> bool:
+        """Whether there are content guardrails: without any, messages and deltas stay as they are."""
+        return self._parts.content is not None
+
+    def source(self, tool: str) -> Source:
+        """Say where a tool's results come from: what a message that holds one has for its `Message.source`."""
+        return source_of_result(self._parts.describe(tool))
 
     # -------------------------------------------------------------------------------------------- while it answers
     def on_delta(self, delta: Delta, run: Run) -> str:
@@ -167,27 +177,29 @@ class Gate:
         """Say what a person is shown about a call that asks."""
         return asking.question(signed)
 
-    def approve(self, signed: SignedDecision, *, by: str) -> str:
+    def approve(self, signed: SignedDecision, *, by: str, answer: str = "") -> str:
         """Give a token that answers exactly these asks for exactly this call in this scope and thread, once.
 
         Args:
             signed: a decision that asks.
             by: the person, as the host authenticated them.
+            answer: names the person's answer where the host keeps it and may give it again, for another decision about
+                the same call: it still counts once. Without a name it is the answer to this one decision.
 
         Raises:
             TokenError: it does not ask, is expired or not ours, or nobody is named; nothing was approved.
             AuditError: the approval could not be recorded; nothing was approved.
         """
-        return done(asking.approve(self._parts, signed, by))
+        return done(asking.approve(self._parts, signed, by, answer))
 
-    async def aapprove(self, signed: SignedDecision, *, by: str) -> str:
+    async def aapprove(self, signed: SignedDecision, *, by: str, answer: str = "") -> str:
         """Do as `approve` without blocking the event loop.
 
         Raises:
             TokenError: as for `approve`.
             AuditError: likewise.
         """
-        return await adone(asking.approve(self._parts, signed, by))
+        return await adone(asking.approve(self._parts, signed, by, answer))
 
     def reject(self, signed: SignedDecision, *, by: str) -> None:
         """Keep to a person's no: this call stays denied in its step, and the same tool and arguments in the whole run.

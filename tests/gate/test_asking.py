@@ -276,6 +276,17 @@ def test_a_question_that_is_answered_twice_is_answered_once() -> None:
     assert _refused(world) == (("approval", "approval.spent"),)
 
 
+def test_an_answer_that_a_host_gives_again_about_a_new_question_counts_once() -> None:
+    """As LangGraph does with a stored answer, after a crash also in another process."""
+    world = World(ASKS)
+    outcomes = []
+    for answer in ("yes-1", "yes-1", "yes-2"):
+        signed = world.gate.before_tool(LS, RUN)
+        token = world.gate.approve(signed, by="ada", answer=answer)
+        outcomes.append(world.gate.before_tool(LS, _with(token)).outcome)
+    assert outcomes == [Outcome.ALLOW, Outcome.ASK, Outcome.ALLOW]
+
+
 def test_somebody_has_to_approve() -> None:
     world = World(ASKS)
     signed, _ = _asked(world)

@@ -31,8 +31,8 @@ class Place(NamedTuple):
         config: what LangGraph gives to the call; answers are in it.
         by: who answers for a person; empty where nobody can be asked.
         keep: keeps what a person grants for good; None where the host does not.
-        started: how often calls were let run, by the question whose answer let them.
-        suspended: how often they were interrupted while they ran, and may be started once more for that.
+        suspended: how often calls were interrupted while they ran, by the question whose answer let them; for each time
+            they may be started once more.
         tools: for `Parent`.
     """
 
@@ -41,7 +41,6 @@ class Place(NamedTuple):
     config: RunnableConfig
     by: str
     keep: Callable[[tuple[Grant, ...]], None] | None
-    started: Counts
     suspended: Counts
     tools: tuple[str, ...] | None
 
@@ -111,10 +110,10 @@ def _kept(place: Place, answer: Answer, asking_now: Asking) -> None:
 
 
 def _approved(place: Place, call: Call, signed: SignedDecision, question: str) -> Steps[SignedDecision]:
-    """Decide once more with the answer, which counts once, and once more for each time that the call was suspended."""
-    if place.started[question] > place.suspended[question]:
-        return signed  # the node runs again after a crash: the answer is spent, so the person is asked anew
-    place.started.add(question)
-    token = yield from asked("approve", signed, by=place.by)
+    """Decide once more with the answer, which counts once, and once more for each time that the call was suspended.
+
+    Where the node runs again after a crash the answer is spent, so that the person is asked anew.
+    """
+    token = yield from asked("approve", signed, by=place.by, answer=f"{question}:{place.suspended[question]}")
     again: SignedDecision = yield from asked("before_tool", call, replace(place.run, approvals=(token,)))
     return again

@@ -48,7 +48,7 @@ class Hooks:
         self._vouched = vouched
         self._agent = agent
         self._only = only
-        self._steps, self._started, self._suspended = Counts(), Counts(), Counts()
+        self._steps, self._suspended = Counts(), Counts()
 
     def model(self, request: ModelRequest[Any]) -> Steps[Any]:
         """Show the model what it may see, and of its answer what may be shown."""
@@ -105,7 +105,6 @@ class Hooks:
             config=runtime.config,
             by=self._person(runtime, run),
             keep=None if keep is None else partial(keep, runtime),
-            started=self._started,
             suspended=self._suspended,
             tools=None if self._steps[step["id"]] else names_of(runtime.tools),
         )

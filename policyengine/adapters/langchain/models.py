@@ -24,7 +24,6 @@ from policyengine.model import Outcome
 from policyengine.visible import visible
 
 _TOOLS = frozenset({"tools", "functions"})  # settings that would bind tools past the request's own
-_SOURCES: dict[type[BaseMessage], Source] = {AIMessage: Source.OUTPUT, ToolMessage: Source.LOCAL}  # others are input
 
 
 def new_step(request: ModelRequest[Any]) -> Step:
@@ -49,7 +48,7 @@ def prepared(gate: Gate, run: Run, request: ModelRequest[Any], is_genuine: Genui
     if ending:
         raise Unsent(ending)
     seen = [message for message in request.messages if message.content and not isinstance(message, SystemMessage)]
-    about = [_about(message, is_genuine) for message in seen]
+    about = [_about(gate, message, is_genuine) for message in seen]
     exposed: SignedExposure = yield from asked("before_model", about, names_of(request.tools), run)
     if _is_refused(exposed, seen):
         raise Unsent(unsent(_reasons(exposed)))
@@ -62,7 +61,7 @@ def prepared(gate: Gate, run: Run, request: ModelRequest[Any], is_genuine: Genui
     ready = request.override(tools=list(tools), messages=[cleaned.get(id(one), one) for one in request.messages])
     settings = {key: value for key, value in ready.model_settings.items() if key not in _TOOLS}
     ready = ready.override(model_settings=settings)
-    return ready.override(model=speaking(ready.model)) if getattr(gate, "cleans", True) else ready
+    return ready.override(model=speaking(ready.model)) if gate.cleans else ready
 
 
 def answered(gate: Gate, run: Run, response: ModelResponse[Any], step: Step) -> ExtendedModelResponse[Any]:
@@ -76,9 +75,12 @@ class Unsent(Exception):
     """Why the model is not called, in its place."""
 
 
-def _about(message: BaseMessage, is_genuine: Genuine) -> Message:
+def _about(gate: Gate, message: BaseMessage, is_genuine: Genuine) -> Message:
     genuine = isinstance(message, HumanMessage) and is_genuine(message) is True
-    source = next((source for kind, source in _SOURCES.items() if isinstance(message, kind)), Source.INPUT)
+    if isinstance(message, ToolMessage):
+        source = gate.source(message.name or "")
+    else:
+        source = Source.OUTPUT if isinstance(message, AIMessage) else Source.INPUT
     return Message(message.content, source, id=message.id or "", genuine=genuine)
 
 
