@@ -14,6 +14,7 @@ from policyengine.shell.interpret.evaluate import evaluate_input, shell_text
 from policyengine.shell.interpret.files import chdir
 from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.machine import Machine, Variable
+from policyengine.shell.interpret.patches import patched
 from policyengine.shell.interpret.projects import PROJECTS, run_project
 from policyengine.shell.interpret.roles import ROLES, language_role
 from policyengine.shell.interpret.streams import OUTER_INPUT, Stream
@@ -157,6 +158,7 @@ _INPUTS: dict[str, Callable[[Invocation], None]] = {
     "arguments": _nothing,
     "sent": _sent,
     "paths": _paths,
+    "patch": patched,
 }
 
 

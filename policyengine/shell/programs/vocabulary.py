@@ -18,7 +18,7 @@ REFERENCE_ROLES = frozenset({"user", "package", "host", "peer", "url", URL_FILE}
 PLURAL_ROLES = frozenset({"package", "host", "url", URL_FILE})  # `$package`: one effect for each
 STYLES = ("gnu", "posix", "single", "keyvalue", "none")
 OUTPUTS = ("listing", "none", "content", "arguments", "fetched", "decoded", "secret", "generated", "settings")
-INPUTS = ("data", "none", "shell", "arguments", "sent", "paths")  # or `code:LANG`
+INPUTS = ("data", "none", "shell", "arguments", "sent", "paths", "patch")  # or `code:LANG`
 AUTOMATIC_FLAGS = frozenset({"dashdash", "bare"})  # set by `--` and by a missing subcommand; `operands-N` are others
 
 
