@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from policyengine.shell.interpret.arithmetic import arithmetic
 from policyengine.shell.interpret.latent import evaluated
 from policyengine.shell.interpret.machine import Machine, Variable, common, join_values
-from policyengine.shell.interpret.streams import MAX_TEXT
 from policyengine.shell.values import UNKNOWN, Value
 
-MAX_ELEMENTS = 1000  # of an array that are kept one by one
+MAX_ELEMENTS = 256  # of an array that are kept one by one
+MAX_SEVERAL = 16 * 1024  # characters of all the texts of which a value is one
 ANY = "@"  # the key of elements whose subscripts are not known, of all together
 
 
@@ -29,7 +29,7 @@ def any_of(values: Sequence[Value]) -> Value:
     if len(distinct) == 1:
         return distinct[0]
     texts = "\n".join(value.template for value in distinct)
-    return common(distinct)._replace(rest=f"\n{texts}"[:MAX_TEXT])
+    return common(distinct)._replace(rest=f"\n{texts}"[:MAX_SEVERAL])
 
 
 def any_number(values: Sequence[Value]) -> Value:

@@ -63,7 +63,7 @@ def simple(machine: Machine, node: SimpleCommand) -> None:
 
 def _once(machine: Machine, node: SimpleCommand) -> None:
     values = expand_all(machine, node.words) if node.words else []
-    machine.spend(len(values))
+    machine.spend(len(values) if machine.picks is None else 2 * len(values))
     if machine.notes is not None:
         note_words(machine, node.words, values)
     if not node.redirects and not node.assignments and values:
@@ -178,8 +178,9 @@ def _unknown_name(
             head._replace(text=text, exact=True, many=False, rest="")
             for text in line.replace(HOLE, "").split()  # what only asks or fails prints nothing
         ]
-        if named:
-            machine.forked(lambda: dispatch(machine, [*named, *arguments], (), span))  # noqa: B023  called at once
+        read = [*named, *(arguments if named or not line else ())]  # of several texts one may be empty
+        if read:
+            machine.forked(lambda: dispatch(machine, read, (), span))  # noqa: B023  called at once
 
 
 def _glob_name(machine: Machine, head: Value, arguments: list[Value], span: Span | None) -> None:

@@ -178,6 +178,8 @@ def _elements(machine: Machine, name: str, subscript: Word) -> tuple[Value, ...]
 
 def _element(machine: Machine, name: str, items: Mapping[str, Value], key: str | None) -> tuple[Value, ...]:
     """The value of an element, at present one of its choices; empty where it is certainly unset."""
+    if key is None:
+        machine.spend(len(items))
     values = candidates(items, key)
     return values if len(values) <= 1 else (chosen(machine, f"{name}[{key}]", values, any_of(values)),)
 

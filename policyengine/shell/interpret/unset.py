@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from policyengine.effects import HOLE
 from policyengine.shell.interpret.machine import Machine
+from policyengine.shell.interpret.parameters import base_values
 from policyengine.shell.nodes import DoubleQuoted, Escaped, Literal, Parameter, SingleQuoted, Word, WordPart
 from policyengine.shell.values import Value
 
@@ -45,5 +46,8 @@ def _text(machine: Machine, parts: Sequence[WordPart]) -> str | None:
 
 def _is_unset(machine: Machine, part: Parameter) -> bool:
     name = part.name
-    plain = not (part.prefix or part.op or name.isdigit() or name in _SPECIAL)
-    return plain and machine.variable(name) is None
+    if part.prefix or part.op or name in _SPECIAL:
+        return False
+    if name.isdigit():  # a parameter that may be empty, or one of any number
+        return any(not value.exact and not value.text for value in base_values(machine, part))
+    return machine.variable(name) is None

@@ -234,6 +234,7 @@ def unalias(machine: Machine, call: Call) -> None:
 def getopts(machine: Machine, call: Call) -> None:
     """The option found and its argument depend on the positional parameters."""
     given = call.arguments[2:] or machine.positional or [UNKNOWN]
+    machine.spend(len(given))
     for name in ([call.arguments[1].text] if len(call.arguments) > 1 else []) + ["OPTIND"]:
         machine.put(name, Variable((UNKNOWN,)))
     machine.put("OPTARG", Variable(join_values([value._replace(many=False) for value in given])))
