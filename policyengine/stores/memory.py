@@ -33,7 +33,7 @@ class MemoryApprovals:
         end, now = checked_end(jti, until), self._clock()
         _check_process(self._pid)
         with self._lock:
-            if end <= max(now, self._forgotten) or jti in self._spent:
+            if not (now < end and self._forgotten < end) or jti in self._spent:  # so that no NaN is before anything
                 return False
             self._prune(now)
             if len(self._spent) >= MAX_SPENT:

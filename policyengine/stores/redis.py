@@ -86,7 +86,7 @@ class RedisApprovals:
     def spend(self, jti: str, until: float) -> bool:
         """Use an approval up (`Approvals.spend`); the server drops it some time after its end."""
         end, now = checked_end(jti, until), self._clock()
-        if end <= now:
+        if not now < end:  # also where the clock shows no time
             return False
         milliseconds = int((end - now + GRACE) * 1000)
         with _refusing():

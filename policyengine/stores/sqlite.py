@@ -191,7 +191,7 @@ class SqliteApprovals:
     def spend(self, jti: str, until: float) -> bool:
         """Use an approval up (`Approvals.spend`)."""
         end, now = checked_end(jti, until), self._clock()
-        if end <= now:
+        if not now < end:  # also where the clock shows no time
             return False
         with self._file.connection() as connection:
             self._until_pruning -= 1

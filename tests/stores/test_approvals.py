@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 import time
@@ -207,3 +208,8 @@ def test_stores_say_who_shares_them(place: Callable[[], str]) -> None:
     assert MemoryApprovals().reach is Reach.PROCESS
     with approvals(place()) as store:
         assert store.reach in {Reach.MACHINE, Reach.FLEET}
+
+
+def test_a_clock_that_shows_no_time_spends_nothing(tmp_path: Path) -> None:
+    for store in (MemoryApprovals(lambda: math.nan), SqliteApprovals(tmp_path / "a.db", clock=lambda: math.nan)):
+        assert store.spend("a", 2_000_000_000.0) is False
