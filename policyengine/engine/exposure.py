@@ -6,19 +6,19 @@ what is answered within one is answered once for all tools about which the polic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from operator import itemgetter
 from typing import Any
 
 from policyengine.engine.closed import checked
 from policyengine.engine.engine import NO_FACTS, Engine
 from policyengine.errors import UsageError
-from policyengine.model import Exposure, Finding, Frozen, Outcome, Request, Resource, Verdict
+from policyengine.model import Exposure, Finding, Outcome, Request, Resource, Verdict
 from policyengine.policy import DISCOVERY, Policy, combine, enforced, explained, rank
 from policyengine.records import NamedTuple, Record, replace
 from policyengine.state import START, RunState
 
-__all__ = ["DISCOVERY", "Catalogue", "ToolsFiltered", "discovering", "exposed", "filtered"]
+__all__ = ["DISCOVERY", "Catalogue", "discovering", "exposed"]
 
 
 class Catalogue(Record):
@@ -190,40 +190,3 @@ def _about(request: Request, name: str) -> Request:
         arguments=None,
         context=request.context,
     )
-
-
-# -------------------------------------------------------------------------------------------------------------- events
-class ToolsFiltered(Record):
-    """What one rule hid from a model, for the audit log.
-
-    Attributes:
-        by: the rule's id.
-        excluded: what it hid, in the catalogue's order; another rule may have hidden it as well.
-        remaining: what is left, visible and deferred.
-    """
-
-    by: str
-    excluded: tuple[str, ...]
-    remaining: tuple[str, ...]
-
-    def record(self) -> Mapping[str, Frozen]:
-        """Give the event as what an audit log keeps."""
-        return {"event": "tool.filtered", "by": self.by, "excluded": self.excluded, "remaining": self.remaining}
-
-
-def filtered(exposure: Exposure) -> tuple[ToolsFiltered, ...]:
-    """Name what was hidden, and by whom: one event for each rule, in the order of their ids; none if nothing was."""
-    excluded: dict[str, list[str]] = {}
-    for name, findings in exposure.hidden.items():
-        for rule in dict.fromkeys(finding.rule for finding in _hiding(findings)):
-            excluded.setdefault(rule, []).append(name)
-    remaining = exposure.visible + exposure.deferred
-    return tuple(
-        ToolsFiltered(by=rule, excluded=tuple(names), remaining=remaining) for rule, names in sorted(excluded.items())
-    )
-
-
-def _hiding(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings that gave the answer: the strictest that are enforced."""
-    strictest = enforced(findings)
-    return [finding for finding in findings if finding.outcome is strictest and not finding.shadow]

@@ -12,7 +12,6 @@ from policyengine.signing.approvals import ask_of, asks_of, grants_of, open_asks
 from policyengine.signing.caveats import Caveat
 from policyengine.signing.claims import Ask, Claims, Purpose, SkillHash
 from policyengine.signing.keys import Key, Keyring, KeyState
-from policyengine.signing.narrowing import decided, exposed
 from policyengine.signing.redaction import REDACTION_KEYS, redacted
 from policyengine.signing.tokens import Expected, attenuate, sign, verify
 
@@ -30,8 +29,6 @@ __all__ = [
     "ask_of",
     "asks_of",
     "attenuate",
-    "decided",
-    "exposed",
     "grants_of",
     "open_asks",
     "redacted",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 
 from policyengine.effects import Facts
 from policyengine.engine import Engine
-from policyengine.engine.exposure import DISCOVERY, Catalogue, ToolsFiltered, discovering, exposed, filtered
+from policyengine.engine.exposure import DISCOVERY, Catalogue, discovering, exposed
 from policyengine.errors import UsageError
 from policyengine.model import (
     Control,
@@ -19,21 +18,19 @@ from policyengine.model import (
     Exposure,
     Finding,
     Outcome,
-    Principal,
     Request,
     Resource,
     ResourceKind,
     Severity,
     Verdict,
-    digest_of,
     freeze_object,
 )
-from policyengine.policies.tool import STRICT, Layer, Selection, Settings, ToolPolicy
+from policyengine.policies.tool import Layer, Selection, Settings, ToolPolicy
 from policyengine.policy import Policy
 from policyengine.records import replace
 from policyengine.state import START, RunState, promote
 from tests.policies.rbac import worlds
-from tests.policies.tool.tools import engine, read_only, request, said
+from tests.policies.tool.tools import engine, request
 
 NAMES = ("bash", "read_file", "mcp__github__get", "mcp__github__delete_repo", "mcp__gitlab__get", DISCOVERY)
 ALLOW = Verdict(policy="p", outcome=Outcome.ALLOW)
@@ -268,76 +265,3 @@ def test_a_search_reveals_and_never_executes() -> None:
 
 def test_a_generated_search_is_never_itself_deferred() -> None:
     assert DISCOVERY in _discovered(SEARCHER, deferred=GITHUB | {DISCOVERY}).visible
-
-
-# -------------------------------------------------------------------------------------------------------------- events
-PARENT = Layer(source="parent", allow=("a", "b", "c"), deny=("c",))
-CHILD = Layer(source="child", allow=("b", "c", "d"))
-
-
-def test_the_log_says_what_was_hidden_by_whom_in_the_order_of_the_catalogue() -> None:
-    shown = _shown([Selection([PARENT, CHILD])], "d c b a")
-    assert filtered(shown) == (
-        ToolsFiltered(by="selection.child", excluded=("a",), remaining=("b",)),
-        ToolsFiltered(by="selection.parent", excluded=("d", "c"), remaining=("b",)),
-    )
-
-
-def test_nothing_is_told_where_nothing_was_hidden() -> None:
-    assert filtered(_shown([Selection([])])) == ()
-
-
-def test_what_is_deferred_remains() -> None:
-    shown = _shown([Says({"a": _verdict(Outcome.DENY, "x")})], deferred=frozenset({"b"}))
-    assert filtered(shown) == (ToolsFiltered(by="x", excluded=("a",), remaining=("c", "b")),)
-
-
-def test_only_the_rules_that_hid_a_tool_are_named() -> None:
-    denied, asking = _verdict(Outcome.DENY, "denies"), _verdict(Outcome.ASK, "asks")
-    shadow = replace(ALLOW, findings=(replace(denied.findings[0], rule="shadow", shadow=True),))
-    shown = _shown([Says({"a": denied}), Says({"a": asking}), Says({"a": shadow})])
-    assert [event.by for event in filtered(shown)] == ["denies"]
-    assert [event.by for event in filtered(_shown([Says({"a": asking})], hidden_from=Outcome.ASK))] == ["asks"]
-
-
-def test_an_event_can_be_recorded() -> None:
-    (event,) = filtered(
-        _shown([ToolPolicy({"a": read_only(), "b": said("network")}, Settings(require_classification=True))])
-    )
-    assert json.loads(json.dumps(event.record())) == {
-        "event": "tool.filtered",
-        "by": "tool.undeclared",
-        "excluded": ["c"],
-        "remaining": ["a", "b"],
-    }
-    assert digest_of(event.record())
-
-
-# ---------------------------------------------------------------------------------------------------- roles at once
-PEOPLE = [
-    Principal(id="bob"),
-    worlds.principal("guest"),
-    worlds.principal("dev", "ops"),
-    worlds.principal("ops", "ghost"),
-    worlds.principal("ghost"),
-    worlds.principal("guest", name="eve"),
-    worlds.principal("dev", domain=7),
-]
-
-
-@pytest.mark.parametrize("who", PEOPLE)
-@pytest.mark.parametrize("model", [worlds.policy(), worlds.policy().generating(["x"])])
-def test_roles_judge_a_catalogue_as_they_judge_each_tool(who: Principal, model: Policy) -> None:
-    asked = worlds.call(who, "")
-    shown = exposed(engine(model), asked, Catalogue(names=NAMES))
-    for name in NAMES:
-        alone = engine(model).evaluate_tool(replace(asked, resource=Resource(ResourceKind.TOOL, name)))
-        assert (name in shown.hidden) is (alone.outcome is Outcome.DENY)
-        assert shown.hidden.get(name, alone.findings) == alone.findings
-
-
-def test_two_hundred_tools_are_asked_about_in_one_question() -> None:
-    policy = AtOnce({})
-    names = tuple(f"tool{number}" for number in range(200))
-    assert exposed(engine(policy, ToolPolicy({}, STRICT)), request(""), Catalogue(names=names)).visible == ()
-    assert policy.asked == list(names)

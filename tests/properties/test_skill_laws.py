@@ -9,15 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policyengine.effects import Facts
-from policyengine.model import Context, Outcome, Principal
+from policyengine.model import Context, Principal
 from policyengine.policies.permissions.syntax import names_tool
 from policyengine.policies.skill import Mode, Skill, SkillPolicy
 from policyengine.policies.skill.entries import clause_of, narrowed
 from policyengine.records import replace
 from policyengine.state import START, Entries, RunState, from_json, promote, to_json, vouched
 from policyengine.state.skills import MAX_SKILLS
-from tests.policies.skill.worlds import Shelf, attempt, call, complete, hear, left, path_of, skill
+from tests.policies.skill.worlds import Shelf, attempt, complete, hear, left, path_of, skill
 
 TOOLS = ("a", "b", "c", "mcp__s__x", "mcp__s__y", "tool_search")
 ENTRIES = ("a", "b", "c", "mcp__s", "mcp__s__*", "mcp__s__x", "a(1)", "b(2)")
@@ -200,26 +199,6 @@ def test_no_change_of_the_registry_leaves_more_than_was_loaded(
             and not suspects
         ):
             assert world.left <= before
-
-
-@settings(max_examples=100, deadline=None)
-@given(skills=_worlds, events=_events(*_SAME_REGISTRY, "slash"), mode=st.sampled_from(Mode))
-def test_a_lost_state_leaves_no_more_than_was_signed(skills: list[Skill], events: list[Event], mode: Mode) -> None:
-    """What is enforced is live ∩ signed: a token of before the loss binds the run that begins anew."""
-    world = _World(skills, mode)
-    for event in events:
-        world.happen(event)
-    before = world.left
-    claims = world.policy.claims(call("a", who=WHO), world.state, TOOLS)
-    for state in (START, world.policy.begin(START, Context(run_id="r"), WHO, replies=1)):
-        enforced = {
-            tool
-            for tool in TOOLS
-            if world.policy.within(claims, world.policy.evaluate(call(tool, who=WHO), Facts(), state), tool).outcome
-            is Outcome.ALLOW
-        }
-        scoped = {tool for tool in TOOLS if claims.names is not None and tool in claims.names} - before
-        assert enforced - scoped <= before
 
 
 @settings(max_examples=100, deadline=None)

@@ -13,8 +13,6 @@ from policyengine.errors import TokenError
 from policyengine.model import (
     ANONYMOUS,
     Context,
-    Decision,
-    Exposure,
     Finding,
     Grant,
     Obligation,
@@ -39,8 +37,6 @@ from policyengine.signing import (
     SkillHash,
     asks_of,
     attenuate,
-    decided,
-    exposed,
     grants_of,
     sign,
     verify,
@@ -341,26 +337,3 @@ def test_an_approval_lowers_only_the_asks_it_names(verdicts: list[Verdict], answ
         assert verdict.outcome is Outcome.ASK
         assert set(asks_of(verdict.findings)) <= set(asks)
     assert not discharge(verdict, grants, 9.0)
-
-
-@MODERATELY
-@given(st.lists(TOOLS, unique=True), st.lists(TOOLS, unique=True), all_claims())
-def test_what_is_signed_never_shows_more(visible: list[str], deferred: list[str], claims: Claims) -> None:
-    live = Exposure(visible=tuple(visible), deferred=tuple(deferred), hidden={})
-    found = exposed(live, claims)
-    assert set(found.visible) <= set(visible)
-    assert set(found.deferred) <= set(deferred)
-    assert {*found.visible, *found.deferred, *found.hidden} == {*visible, *deferred}
-    assert claims.names is None or {*found.visible, *found.deferred} <= claims.names
-
-
-@MODERATELY
-@given(st.sampled_from(Outcome), TOOLS, all_claims())
-def test_what_is_signed_never_lets_more_run(live: Outcome, tool: str, claims: Claims) -> None:
-    decision = Decision(outcome=live, findings=(), effects=(), request=_request(tool, {}))
-    found = decided(decision, claims)
-    assert found.outcome >= live
-    assert found.outcome >= (claims.outcome or Outcome.ALLOW)
-    assert claims.names is None or tool in claims.names or found.outcome is Outcome.DENY
-    assert found.outcome == max([live, *(one.outcome for one in found.findings)])
-    assert {one.kind for one in claims.obligations} <= {one.kind for one in found.obligations}

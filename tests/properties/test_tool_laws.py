@@ -22,7 +22,7 @@ from policyengine.effects import (
     Transfer,
 )
 from policyengine.engine import Engine
-from policyengine.engine.exposure import DISCOVERY, Catalogue, discovering, exposed, filtered
+from policyengine.engine.exposure import DISCOVERY, Catalogue, discovering, exposed
 from policyengine.model import (
     Context,
     Frozen,
@@ -207,8 +207,6 @@ def test_a_catalogue_is_bounded_as_each_tool_is(
         assert (tool in shown.hidden) is (bound.outcome >= hidden_from)
         assert shown.hidden.get(tool, bound.findings) == bound.findings
     assert set(shown.visible) | set(shown.hidden) == set(TOOLS)
-    told = {name for event in filtered(shown) for name in event.excluded}
-    assert told == {name for name in shown.hidden if shown.hidden[name]}
 
 
 @given(LINES, st.lists(TOOL_POLICIES | SELECTIONS, max_size=2), CONTEXTS, PEOPLE, st.sets(NAMES, max_size=4))

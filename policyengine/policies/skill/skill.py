@@ -77,11 +77,6 @@ _PROBLEMS = {
         "Ask the user to start a skill that is installed, enabled and available.",
     ),
 }
-_NOT_SIGNED = _denial(
-    "skill.not-signed",
-    "The tool was not among those that were left when the model was called.",
-    "Call the model again; it is shown what is left now.",
-)
 
 
 class Loading(NamedTuple):
@@ -272,12 +267,6 @@ class SkillPolicy(Record):
         bounds = zip(names, self._bounds(levels, names), strict=True)
         left = frozenset(name for name, bound in bounds if bound.outcome is Outcome.ALLOW)
         return SkillClaims(source=levels[0].source, skills=tuple(refs.values()), names=left)
-
-    def within(self, claims: SkillClaims, verdict: Verdict, tool: str) -> Verdict:
-        """Give what is enforced: the live answer, and never more than what was signed."""
-        if verdict.outcome is Outcome.DENY or claims.names is None or tool in claims.names:
-            return verdict
-        return _NOT_SIGNED
 
 
 def _never(name: str) -> bool:

@@ -12,7 +12,7 @@ from policyengine.policies.skill import Mode, Reading, Skill, SkillPolicy, Sourc
 from policyengine.policies.skill.entries import Clause
 from policyengine.policy import combine
 from policyengine.records import replace
-from policyengine.state import NO_SKILLS, START, RunState, from_json, remember, to_json, vouched
+from policyengine.state import NO_SKILLS, START, from_json, remember, to_json, vouched
 from policyengine.state.skills import MAX_OUTER, MAX_SKILLS
 from tests.policies.skill.worlds import (
     NO_CONTEXT,
@@ -671,24 +671,6 @@ def test_a_token_carries_what_is_active_and_what_is_left() -> None:
     claims = policy.claims(call("Read"), load(policy, START, "reader"), TOOLS)
     assert (claims.source, claims.names) == (Source.SKILL_CONTEXT, frozenset({"Read", "Grep"} | SAFE))
     assert [(one.id, one.digest) for one in claims.skills] == [(READER.path, READER.digest)]
-
-
-def test_what_is_enforced_is_both_live_and_signed() -> None:
-    policy = _policy(READER, SHELL)
-    reader, shell = load(policy, START, "reader"), load(policy, START, "shell")
-    signed = policy.claims(call("Read"), reader, TOOLS)
-
-    def enforced(state: RunState, tool: str) -> str:
-        verdict = policy.within(signed, policy.evaluate(call(tool), Facts(), state), tool)
-        return verdict.findings[0].code if verdict.findings else verdict.outcome.word
-
-    assert [enforced(reader, tool) for tool in ("Read", "Bash")] == ["allow", "skill.not-allowed"]
-    assert [enforced(START, tool) for tool in ("Read", "Bash")] == ["allow", "skill.not-signed"]  # a lost state
-    assert [enforced(shell, tool) for tool in ("Read", "Bash")] == ["skill.not-allowed", "skill.not-signed"]
-    _shelf(policy).change("reader", enabled=False)  # after it was signed
-    assert enforced(reader, "Read") == "skill.none-authorised"
-    everything = policy.claims(call("Read"), START, TOOLS)
-    assert policy.within(everything, policy.evaluate(call("Bash"), Facts(), START), "Bash").outcome is Outcome.ALLOW
 
 
 def test_verdicts_explain_themselves() -> None:

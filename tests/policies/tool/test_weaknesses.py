@@ -6,7 +6,7 @@ import pytest
 
 from policyengine.config.toolpolicy import snapshot
 from policyengine.effects import Connect, FileDelete
-from policyengine.engine.exposure import Catalogue, exposed, filtered
+from policyengine.engine.exposure import Catalogue, exposed
 from policyengine.errors import LoadError, TokenError
 from policyengine.gate import Call
 from policyengine.model import Context, Outcome, freeze
@@ -110,12 +110,6 @@ def test_a_further_setting_drops_nothing_of_a_baseline() -> None:
 
 
 # 6. What a tool policy hides leaves no trace.
-def test_what_a_tool_policy_hides_is_an_event() -> None:
-    shown = exposed(engine(LISTED), request(""), Catalogue(names=("search", "drop")))
-    (event,) = filtered(shown)
-    assert (event.by, event.excluded, event.remaining) == ("tool.side-effect.destructive", ("drop",), ("search",))
-
-
 def test_a_gate_records_what_was_hidden_and_by_whom() -> None:
     world = World(LISTED)
     world.gate.before_model([], ["search", "drop"], RUN)
