@@ -205,12 +205,20 @@ def _path_caught(pattern: ToolPattern, source: Source, call: Call, effect: Touch
     fold = str.casefold  # whether upper case is another file is the file system's, and Linux has such mounts too
     path = _PROCESS_CWD(context.cwd.replace("\\", "\\\\"), effect.path)
     paths = {path} if effect.unknown or effect.glob else {path, call.means.real(path)}
+    if pattern.path.is_around and not effect.unknown:
+        paths = {one for one in paths if not _is_inside(one, call.request)}
     found = [
         _one_caught(pattern.path, tuple(map(fold, wanted)), fold(path), effect)
         for wanted in _begun(pattern.path, source, call.request)
         for path in paths
     ]
     return max(found, default=Match.NO)
+
+
+def _is_inside(path: str, request: Request) -> bool:
+    """Whether a path lies in the project: what `../**` is about lies around it."""
+    roots = (request.context.cwd, *request.context.workspace)
+    return any(f"{path}/".startswith(f"{root.rstrip('/')}/") for root in roots)
 
 
 def _begun(path: PathPattern, source: Source, request: Request) -> set[tuple[str, ...]]:

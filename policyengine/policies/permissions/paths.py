@@ -48,6 +48,11 @@ class PathPattern(Record):
         """Whether it goes for any depth."""
         return self.segments[:1] == (DEEP,)
 
+    @property
+    def is_around(self) -> bool:
+        """Whether it is for all that lies in a directory further up: `../**`."""
+        return self.segments[-1:] == (STAR,) and bool(self.segments[:-1]) and set(self.segments[:-1]) == {".."}
+
     def below(self) -> PathPattern:
         """Give the same for any depth."""
         return replace(self, segments=(DEEP, *self.segments))

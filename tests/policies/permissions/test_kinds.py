@@ -36,7 +36,14 @@ def test_a_rule_about_reading_is_about_every_way_to_read(tool: str, arguments: d
     assert outcome(request(tool=tool, arguments=arguments), {"deny": ["Read(../other/**)"]}, workstation()) == "deny"
     assert outcome(request(tool=tool, arguments=arguments), {"deny": ["Read(../**)"]}, workstation()) == "deny"
     inside = json.loads(json.dumps(arguments).replace("../other", "doc").replace("/other", "/workspace/doc"))
-    assert outcome(request(tool=tool, arguments=inside), {"deny": ["Read(../other/**)"]}, workstation()) != "deny"
+    for rule in ("Read(../other/**)", "Read(../**)"):  # which is about what lies around the project
+        assert outcome(request(tool=tool, arguments=inside), {"deny": [rule]}, workstation()) != "deny"
+
+
+@pytest.mark.parametrize("command", ["grep -r x ..", "cat ../*/plan.md", "cat src/../../plan.md", "cp -r .. /tmp/all"])
+def test_a_rule_about_what_lies_around_is_about_every_way_out(command: str) -> None:
+    assert outcome(request(command), {"deny": ["Read(../**)"]}, workstation()) != "allow"
+    assert outcome(request(command.replace("..", "docs")), {"deny": ["Read(../**)"]}, workstation()) == "allow"
 
 
 @pytest.mark.parametrize("rule", ["Bash(*)", "Read(**)", "Edit(**)", "WebFetch(domain:*)", "mcp__mail__*", "Skill"])
