@@ -49,3 +49,21 @@ def test_a_call_is_answered_as_the_table_says(family: str, answers: str, command
     workstation, sandbox = _decided("workstation", command), _decided("sandbox", command)
     found = f"{workstation.outcome.name.lower()} {_in_sandbox(sandbox)}"
     assert (family, found) == (family, answers), [finding.rule for finding in workstation.findings]
+
+
+@pytest.mark.parametrize(
+    "filler", ["echo " + "b" * 70_000, "printf x" + " y" * 20_000, ":" + " " * 50_000, "true #" + "z" * 50_000]
+)
+def test_length_hides_nothing(filler: str) -> None:
+    joint = "\n" if "#" in filler else "; "
+    for profile in ("workstation", "sandbox"):
+        assert _decided(profile, f"{filler}{joint}rm -rf ~").outcome is Outcome.DENY
+        assert _decided(profile, f"{filler}{joint}ls").outcome is Outcome.ALLOW
+
+
+@pytest.mark.parametrize("levels", [40, 60, 4_000])
+def test_depth_hides_nothing(levels: int) -> None:
+    """Beyond a limit nothing is read, and what is not read is denied."""
+    text = "echo " + "${b:-" * levels + "y" + "}" * levels
+    assert _decided("workstation", text).outcome is (Outcome.ALLOW if levels < 100 else Outcome.DENY)
+    assert _decided("workstation", text.replace("y", "$(rm -rf ~)")).outcome is Outcome.DENY
