@@ -219,7 +219,7 @@ def _as_rules_say(given: Sequence[str], others: Mapping[str, str]) -> Sequence[s
     """Arguments with the rule's own spellings: options anywhere, subcommands up to the first word that is none."""
     if not others:
         return given
-    letters = str.maketrans({other[1]: word[1] for other, word in others.items() if _is_letter(other, word)})
+    letters = str.maketrans({other[1]: word[1:] for other, word in others.items() if _is_letter(other, word or other)})
     said, leading = [], True
     for at, word in enumerate(given):
         option = _is_option(word)

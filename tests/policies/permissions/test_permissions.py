@@ -280,6 +280,9 @@ CAUGHT = [
     ("Bash(rm -rf:*)", "rm -Rf a"),
     ("Bash(rm -rf:*)", "rm -R a -f"),
     ("Bash(rm -R:*)", "rm -r a"),
+    ("Bash(git commit --amend:*)", "git commit -a --amend"),
+    ("Bash(git commit --no-verify:*)", "git commit -anm x"),
+    ("Bash(git commit -a --amend:*)", "git commit --amend -am x"),
     ("Read(.env)", "ed -s .env"),
     ("Read(.env)", "vim .env"),
 ]  # fmt: skip
@@ -323,6 +326,8 @@ LEFT = [
     ("Bash(pip:*)", "pip-compile"),
     ("Bash(rm -rf:*)", "rm -R a"),
     ("Bash(git branch -D:*)", "git branch -d a"),
+    ("Bash(git commit --amend:*)", "git commit -a -m x"),
+    ("Bash(git commit --amend:*)", "git commit -am x"),
     ("Bash(ls -r:*)", "ls -R"),
     ("Read(.env)", "vim a"),
     ("Read(.env)", "sed -i s/a/b/ .env.example"),
