@@ -23,8 +23,9 @@ from policyengine.patterns import lazily
 from policyengine.records import NamedTuple
 from policyengine.shell.code import is_filled_in, read_code
 from policyengine.shell.interpret.acts import carried, perform
+from policyengine.shell.interpret.globs import computable, matches
 from policyengine.shell.interpret.joining import one_of
-from policyengine.shell.interpret.machine import Limit, Machine
+from policyengine.shell.interpret.machine import MAX_VERSIONS, Limit, Machine
 from policyengine.shell.interpret.streams import OUTER_INPUT, Stream
 from policyengine.shell.interpret.syntax import readings
 from policyengine.shell.interpret.trees import taint_below
@@ -45,6 +46,7 @@ _SUFFIXES = {
 FILTERS = frozenset({"sed", "awk", "jq", "yq", "sql"})
 _FOREIGN: Taints = frozenset({Taint.FETCHED, Taint.DECODED, Taint.INPUT})
 _DECODED: Taints = frozenset({Taint.DECODED})
+_PATTERNS = frozenset("*?[")
 _DECODES = lazily(
     r"(?:b64|base64[._]?)decode|decode_?(?:base)?64|decodebytes|\.fromhex|unhexlify|fromCharCode|\brot_?13|\bunpack\b"
     r"|\bpack\b|['\"]\s*\^\s*['\"]|\bchr\b"
@@ -300,12 +302,26 @@ def _versions(machine: Machine, file: ScriptFile) -> tuple[WrittenFile, ...]:
         taint = taint_below(machine.trees, file.path, partial=True)
         return (WrittenFile(file.path, None, taint),) if taint else ()
     names = (file.path, *[file.path + end for end in _COMPLETED["node"] if file.language == "node"])
-    return next((versions for versions in map(machine.file, names) if versions), ())
+    return next((versions for versions in map(machine.file, names) if versions), ()) or _matching(machine, file.path)
+
+
+def _matching(machine: Machine, pattern: str) -> tuple[WrittenFile, ...]:
+    """The files that a pattern for file names stands for, of those that this run wrote."""
+    if _PATTERNS.isdisjoint(pattern):
+        return ()
+    paths = {**dict.fromkeys(machine.situation.written), **dict.fromkeys(machine.files)}
+    machine.spend(len(paths))
+    depth = pattern.count("/")
+    found = [
+        path for path in paths if path.count("/") == depth and computable(path, pattern) and matches(path, pattern)
+    ]
+    return tuple([file for path in found[:MAX_VERSIONS] for file in machine.file(path)])
 
 
 def source_file(machine: Machine, path: str, unknown: bool, span: Span | None, run: Callable[[Value], None]) -> None:
     """`source f`: the text runs in this shell."""
-    versions = machine.file(path) if machine.where is Where.HERE and not unknown else ()
+    here = machine.where is Where.HERE and not unknown
+    versions = (machine.file(path) or _matching(machine, path)) if here else ()
     if _again(machine, path, span, "source"):
         return
     source = "substitution" if path.startswith("/dev/fd/") else "file"

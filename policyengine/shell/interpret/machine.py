@@ -236,6 +236,8 @@ class Machine:
         """Write to the current output."""
         if self.out is not None:
             self.out.add(stream)
+            if self.out.into:
+                self.write_file(self.out.into, stream, append=True)
 
     def spend(self, fields: int) -> None:
         """Count arguments, those that an expansion gave once more.

@@ -82,9 +82,14 @@ def permanent(machine: Machine, redirects: Sequence[Redirect]) -> None:
         machine.stdin = wiring.stdin
     if wiring.stdout is not None:
         deliver(machine, wiring.stdout, Stream(None), "exec")
-        machine.emit(Stream(None))  # by way of a copy of the descriptor, what follows may still get there
+        if machine.out is not None:
+            machine.out.add(Stream(None))  # by way of a copy of the descriptor, what follows may still get there
         machine.out = Sink()
         machine.out.peer = wiring.stdout.peer
+        if wiring.stdout.kind == "file" and not wiring.stdout.unknown:
+            if not wiring.stdout.append:
+                machine.write_file(wiring.stdout.path, NOTHING)
+            machine.out.into = wiring.stdout.path
 
 
 def wire(machine: Machine, redirects: Sequence[Redirect], origin: str) -> Wiring:

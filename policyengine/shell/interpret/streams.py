@@ -94,16 +94,17 @@ class Sink:
         live: what may have been written where the interpretation is now.
         left: what had been written where something was left for good (`Machine.ways`), by what it was.
         outer: the output that this one stands in for while redirections are in force.
+        into: the file that receives at once what is written; empty where there is none.
     """
 
-    __slots__ = ("driven", "left", "live", "outer", "path", "peer", "taint")
+    __slots__ = ("driven", "into", "left", "live", "outer", "path", "peer", "taint")
 
     def __init__(self, outer: Sink | None = None) -> None:
         self.live: Written = [None]
         self.left: dict[int, Written] = {}
         self.outer = outer
         self.taint: Taints = CLEAN
-        self.path = ""
+        self.path = self.into = ""
         self.peer: tuple[str, str] | None = None
         self.driven = False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from policyengine.effects import CLEAN, Taint, Taints
@@ -10,7 +11,7 @@ from policyengine.shell.interpret.assignments import set_variable
 from policyengine.shell.interpret.builtins.call import Call, flags, operands
 from policyengine.shell.interpret.latent import named
 from policyengine.shell.interpret.machine import Machine, Variable
-from policyengine.shell.interpret.streams import MAX_TEXT, Stream, stream_of_value
+from policyengine.shell.interpret.streams import MAX_TEXT, OUTER_INPUT, Stream, stream_of_value
 from policyengine.shell.values import UNKNOWN, Value, from_template, hull
 
 _ECHO_OPTION = lazily(r"-[neE]+\Z")
@@ -155,20 +156,36 @@ def read(machine: Machine, call: Call) -> None:
     names = _names(call)
     for value in call.arguments:
         named(machine, value)
-    array = _option_value(call, "a")
-    stdin = machine.stdin
-    if stdin.text is None or "N" in flags(call) or "d" in flags(call):
+    array = _option_value(call, "a") or ""
+    source = _option_value(call, "u")
+    given = machine.stdin if source is None else machine.descriptors.get(int(source[:6])) if source.isdigit() else None
+    stdin = given if isinstance(given, Stream) else OUTER_INPUT
+    if stdin.text is None:
         unknown = Value("", exact=False, taint=stdin.taint)
         for name in names or ["REPLY"]:
             machine.put(name, Variable((unknown,)))
         if array:
             machine.put(array, Variable((), "", {"@": unknown._replace(many=True)}))
         return
-    line, _, rest = stdin.text.partition("\n")
-    machine.stdin = stdin._replace(text=rest)
+    line, rest = _record(call, stdin.text)
+    if source is None:
+        machine.stdin = stdin._replace(text=rest)
+    else:
+        machine.descriptors = {**machine.descriptors, int(source[:6]): stdin._replace(text=rest)}
     if "r" not in flags(call):
         line = re.sub(r"\\(.)", r"\1", line)
     _distribute(machine, names, array, line, stdin.taint)
+
+
+def _record(call: Call, text: str) -> tuple[str, str]:
+    """What one call reads of a text, and what is left: `-d` gives what ends it, `-n` and `-N` how long it is."""
+    delimiter, most, exactly = (_option_value(call, letter) for letter in "dnN")
+    line, _, rest = text.partition("\n" if delimiter is None else delimiter[:1] or "\0")
+    count = exactly or most or ""
+    size = int(count[:6]) if count.isdecimal() else len(text)
+    if exactly is not None or size < len(line):
+        return text[:size], text[size:]
+    return line, rest
 
 
 def _distribute(machine: Machine, names: list[str], array: str, line: str, taint: Taints) -> None:
@@ -208,11 +225,14 @@ def _names(call: Call) -> list[str]:
     return names
 
 
-def _option_value(call: Call, letter: str) -> str:
-    for at, value in enumerate(call.arguments[:-1]):
-        if value.text.startswith("-") and value.text.endswith(letter):
-            return call.arguments[at + 1].text
-    return ""
+def _option_value(call: Call, letter: str) -> str | None:
+    """What an option of `read` is given, in the same argument or in the next one."""
+    for value, after in itertools.zip_longest(call.arguments, call.arguments[1:]):
+        letters = value.text[1:] if value.text[:1] == "-" else ""
+        at = next((at for at, one in enumerate(letters) if one in _VALUED), len(letters))
+        if letters[at : at + 1] == letter:
+            return letters[at + 1 :] or (after.text if after is not None else "")
+    return None
 
 
 def mapfile(machine: Machine, call: Call) -> None:
