@@ -65,6 +65,7 @@ class Caught(NamedTuple):
     beside: bool = False
 
 
+MAX_WORK = 3_000_000  # steps of all comparisons of one call; beyond, each rule may be about what is left
 MAX_EFFECTS = 2_000  # files or commands of one call that a rule is compared with; what is over may be what it means
 
 
@@ -77,6 +78,7 @@ class Call:
         self.means = means
         run = [effect for effect in facts.effects if type(effect) is Execute]
         self.commands = run + [other for command in run if (other := spelled_out(command)) is not None]
+        self._left = MAX_WORK
         self._programs: dict[str, list[Execute]] = {}
         for command in self.commands:
             name = "" if command.unknown else command.program.casefold()
@@ -85,6 +87,11 @@ class Call:
         for effect in facts.effects:
             if isinstance(effect, FileRead | FileWrite | FileDelete | FileAttribute):
                 self.files.setdefault(effect._replace(span=None, origin=""), effect)
+
+    def affords(self, work: int) -> bool:
+        """Whether there is time left for a comparison of so many steps, of which all rules share a number."""
+        self._left -= work
+        return self._left >= 0
 
     def commands_for(self, pattern: CommandPattern) -> Sequence[Execute]:
         """Give the commands that may be of the pattern's program."""
@@ -149,7 +156,9 @@ def _commands(pattern: ToolPattern, _: Source, call: Call) -> Iterator[Caught]:
         return
     others = [_best(part, call) for part in pattern.command.rest]
     least = min(others, default=Match.YES)  # a rule for a pipeline is about lines that have all its commands
-    for command in _bounded(call.commands_for(pattern.command)) if least is not Match.NO else ():
+    words = len(pattern.command.words)
+    found = call.commands_for(pattern.command) if least is not Match.NO else ()
+    for command in _bounded(call, found, lambda command: words * (len(command.arguments) + 4)):
         match = Match.MAYBE if command is None else catches_command(pattern.command, command, call.means.synonyms)
         if match is not Match.NO:
             yield Caught(command, min(least, match))
@@ -157,12 +166,18 @@ def _commands(pattern: ToolPattern, _: Source, call: Call) -> Iterator[Caught]:
 
 def _best(pattern: CommandPattern, call: Call) -> Match:
     commands = call.commands_for(pattern)[:MAX_EFFECTS]
+    if not call.affords(4 * len(commands)):
+        return Match.MAYBE
     return max((catches_command(pattern, command, call.means.synonyms) for command in commands), default=Match.NO)
 
 
-def _bounded(given: Sequence[T]) -> Iterator[T | None]:
-    """The first so many, and None for those that are over."""
-    yield from given[:MAX_EFFECTS]
+def _bounded(call: Call, given: Sequence[T], work: Callable[[T], int]) -> Iterator[T | None]:
+    """The first so many, as far as there is time for them, and None for those that are over."""
+    for one in given[:MAX_EFFECTS]:
+        if not call.affords(work(one)):
+            yield None
+            return
+        yield one
     if len(given) > MAX_EFFECTS:
         yield None
 
@@ -189,7 +204,9 @@ def _is_opened(effect: Effect) -> TypeGuard[FileWrite]:
 
 def _files(pattern: ToolPattern, source: Source, call: Call) -> Iterator[Caught]:
     kinds: tuple[type, ...] = READS if pattern.about is About.READ else CHANGES
-    for effect in _bounded([effect for effect in call.files.values() if type(effect) in kinds]):
+    parts = 1 if pattern.path is None else len(pattern.path.segments)
+    found = [effect for effect in call.files.values() if type(effect) in kinds]
+    for effect in _bounded(call, found, lambda effect: parts * (len(effect.path) + 16)):
         match = Match.MAYBE if effect is None else _path_caught(pattern, source, call, effect)
         if match is not Match.NO:
             searched = effect is not None and type(effect) is FileRead and not effect.unknown and not call.commands

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from policyengine.config.permissions_files import SettingsFile
@@ -597,3 +599,17 @@ host_executable(name = "jq", paths = ["/opt/x/jq"])
 def test_prefix_rules_are_judged_on_effects_as_the_others_are(command: str, word: str) -> None:
     file = SettingsFile(path="/home/agent/.codex/rules/default.rules", tier=Tier.USER, data=PREFIX)
     assert decide(request(command), [file]).outcome.word == word
+
+
+@pytest.mark.parametrize(
+    ("command", "rules"),
+    [
+        ("; ".join(f"ls a{at}" for at in range(1_000)), {"deny": [f"Bash(ls b{at}:*)" for at in range(2_000)]}),
+        ("; ".join(f"ls a{at}" for at in range(500)), {"allow": [f"Bash(ls b{at}:*)" for at in range(500)]}),
+        ("cat " + " ".join(f"{'a/' * 12}{at}" for at in range(300)), {"deny": [f"Read({'**/a/' * 12}b)"] * 300}),
+    ],
+)
+def test_many_rules_about_many_commands_are_not_compared_without_end(command: str, rules: dict[str, list[str]]) -> None:
+    began = time.monotonic()
+    assert outcome(request(command), rules, workstation() if "deny" in rules else None) != "allow"
+    assert time.monotonic() - began < 30
