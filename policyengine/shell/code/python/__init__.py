@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 
 from policyengine.effects import HOLE
+from policyengine.records import NamedTuple
 from policyengine.shell.code.acts import Act, Kind
+from policyengine.shell.code.python.bindings import FUNCTIONS, blocks, leave, mark
 from policyengine.shell.code.python.calls import CALLS, METHODS, PREFIXES
 from policyengine.shell.code.python.roundabout import handed
 from policyengine.shell.code.python.values import LETTER, Scope
@@ -84,6 +87,14 @@ def _magics_blanked(text: str) -> str:
     return "\n".join(lines)
 
 
+class _Block(NamedTuple):
+    """Nodes that run or not, or in a function; `mark` says where they began, once they have."""
+
+    nodes: Sequence[ast.AST]
+    function: bool
+    mark: tuple[int, int, int] | None = None
+
+
 class _Reader:
     """One pass over a tree, statements in order; functions and classes are read as if they were called."""
 
@@ -95,9 +106,12 @@ class _Reader:
 
     def read(self, tree: ast.Module) -> list[Act]:
         nodes = 0
-        pending: list[ast.AST] = list(reversed(tree.body))
+        pending: list[ast.AST | _Block] = list(reversed(tree.body))
         while pending:
             node = pending.pop()
+            if isinstance(node, _Block):
+                self._enter_or_leave(node, pending)
+                continue
             nodes += 1
             if nodes > MAX_NODES:
                 self.acts.append(Act(Kind.OPAQUE, Value(""), ("too much code to be read",)))
@@ -111,10 +125,17 @@ class _Reader:
                 self.acts += _imported(node)
             elif isinstance(node, ast.While) and _forks_on(node, self.scope):
                 self.acts.append(Act(Kind.EXHAUST, more=("fork-bomb",)))
-            pending.extend(reversed(_children(node)))
+            pending.extend(reversed(_parts(node)))
         self._driven()
         texts = {act.value.text for act in self.acts if act.words and act.kind in _WRITING}
         return [act for act in self.acts if act.words or act.kind not in _WRITING or act.value.text not in texts]
+
+    def _enter_or_leave(self, block: _Block, pending: list[ast.AST | _Block]) -> None:
+        if block.mark is not None:
+            leave(self.scope, block.mark, function=block.function)
+        else:
+            pending.append(block._replace(mark=mark(self.scope)))
+            pending.extend(reversed(block.nodes))
 
     def _call(self, node: ast.Call) -> None:
         name = self.scope.name_of(node.func)
@@ -169,6 +190,22 @@ def _imported(node: ast.Import | ast.ImportFrom) -> list[Act]:
 
 _WRITING = (Kind.WRITE, Kind.APPEND)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def _parts(node: ast.AST) -> list[ast.AST | _Block]:
+    """The children of a node, those together that run or not."""
+    children = _children(node)
+    if isinstance(node, FUNCTIONS):
+        return [_Block(children, function=not any(isinstance(child, ast.Global | ast.Nonlocal) for child in children))]
+    parts: list[ast.AST | _Block] = []
+    inside = blocks(node)
+    if not inside:
+        return [*children]
+    apart = {id(inner) for block in inside for inner in block}
+    parts += [child for child in children if id(child) not in apart]
+    at = len(parts) - len(getattr(node, "handlers", ()))
+    new = [_Block(block, function=False) for block in inside]
+    return [*parts[:at], *new[:1], *parts[at:], *new[1:]]
 
 
 def _children(node: ast.AST) -> list[ast.AST]:

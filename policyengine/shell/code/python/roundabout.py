@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
 from policyengine.shell.code.acts import ARGUMENT
+from policyengine.shell.code.python.bindings import one_of
 from policyengine.shell.values import UNKNOWN, Value
 
 HOME = Value("~")  # a home directory; whoever places paths expands it
@@ -125,3 +126,9 @@ def argument(scope: Named, node: ast.Subscript) -> Value | None:
     cut = node.slice
     number = cut.value if isinstance(cut, ast.Constant) and isinstance(cut.value, int) else -1
     return Value(f"{ARGUMENT}{number}") if number > 0 else UNKNOWN
+
+
+def either(scope: Named, node: ast.IfExp | ast.BoolOp, depth: int) -> Value:
+    """`a if x else b`, `a or b`: one of several."""
+    choices = [node.body, node.orelse] if isinstance(node, ast.IfExp) else node.values
+    return one_of([scope.text(choice, depth) for choice in choices])

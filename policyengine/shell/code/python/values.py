@@ -9,10 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 from policyengine.effects import CLEAN, HOLE, Taint, Taints
+from policyengine.shell.code.python.bindings import Bindings, one_of
 from policyengine.shell.code.python.decoders import DECODERS, MAX_TEXT, decoded
 from policyengine.shell.code.python.roundabout import (
     argument,
     braces,
+    either,
     environment,
     operands,
     percent,
@@ -56,9 +58,9 @@ class Scope:
     __slots__ = ("constants", "duplicated", "handles", "lists", "names", "objects")
 
     def __init__(self) -> None:
-        self.names: dict[str, str] = {}  # local name → dotted name that was imported
-        self.constants: dict[str, Value] = {}
-        self.lists: dict[str, tuple[Value, ...] | None] = {}
+        self.names: Bindings[str] = Bindings()  # local name → dotted name that was imported
+        self.constants: Bindings[Value] = Bindings()
+        self.lists: Bindings[tuple[Value, ...]] = Bindings()
         self.objects: dict[str, str] = {}  # variable → class or function whose result it holds
         self.handles: dict[str, ast.Call] = {}  # variable → the call that opened the file
         self.duplicated = False
@@ -83,7 +85,7 @@ class Scope:
         for target in node.targets:
             self._assign(target, node.value)
             if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
-                self.lists.pop(target.value.id, None)
+                self.lists.forget(target.value.id)
 
     def _annotated(self, node: ast.AnnAssign | ast.NamedExpr) -> None:
         if node.value is not None:
@@ -93,14 +95,14 @@ class Scope:
         if isinstance(node.target, ast.Name):
             taint = self.taint_of(node)
             self.constants[node.target.id] = UNKNOWN._replace(taint=taint)
-            self.lists.pop(node.target.id, None)
+            self.lists.forget(node.target.id)
 
     def _call(self, node: ast.Call) -> None:
         """A list that a method of its own or somebody else was given may have changed."""
         owner = node.func.value if isinstance(node.func, ast.Attribute) else None
         for one in (owner, *node.args):
             if isinstance(one, ast.Name) and (one is owner or not self.name_of(node.func)):
-                self.lists.pop(one.id, None)
+                self.lists.forget(one.id)
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self.constants[node.name] = UNKNOWN._replace(taint=self.taint_of(node))
@@ -118,9 +120,13 @@ class Scope:
         if not isinstance(target, ast.Name):
             return
         name = target.id
-        self.names.pop(name, None)
+        self.names.forget(name)
         self.constants[name] = self.text(value)
-        self.lists[name] = self.words(value)
+        words = self.words(value)
+        if words is None:
+            self.lists.forget(name)
+        else:
+            self.lists[name] = words
         dotted = self.name_of(value.func) if isinstance(value, ast.Call) else None
         self.handles.pop(name, None)
         if dotted is not None:
@@ -147,11 +153,9 @@ class Scope:
                     self.objects[first.id] = "pathlib.Path"
             return
         if isinstance(node.target, ast.Name):
-            items = node.iter.elts if isinstance(node.iter, ast.List | ast.Tuple | ast.Set) else []
-            values = [self.text(item) for item in items]
-            known = len(values) == 1 and values[0].exact
-            self.constants[node.target.id] = values[0] if known else UNKNOWN
-            self.lists.pop(node.target.id, None)
+            values = self.words(node.iter)
+            self.constants[node.target.id] = one_of(values) if values else UNKNOWN
+            self.lists.forget(node.target.id)
 
     # ----------------------------------------------------------------------------------------------------------- names
     def name_of(self, node: ast.expr) -> str | None:
@@ -210,7 +214,7 @@ class Scope:
         """A list of constant words, or None where it is no list."""
         if isinstance(node, ast.Name):
             return self.lists.get(node.id)
-        if isinstance(node, ast.List | ast.Tuple):
+        if isinstance(node, ast.List | ast.Tuple | ast.Set):
             return tuple(
                 [
                     self.text(item) if not isinstance(item, ast.Starred) else UNKNOWN._replace(many=True)
@@ -385,6 +389,8 @@ def _attribute(scope: Scope, node: ast.Attribute, depth: int) -> Value:
 
 
 _EXPRESSIONS: dict[type, Callable[..., Value]] = {
+    ast.IfExp: either,
+    ast.BoolOp: either,
     ast.Name: _name,
     ast.JoinedStr: _joined,
     ast.BinOp: _binary,
