@@ -152,10 +152,10 @@ def _lines_of(node: ast.Call, scope: Scope) -> list[Act]:
 
 
 def _move_method(node: ast.Call, scope: Scope) -> list[Act]:
-    """`Path(a).rename(b)`; texts have a method `replace`, too."""
+    """`Path(a).rename(b)`; texts have a method `replace`, too, which takes two."""
     assert isinstance(node.func, ast.Attribute)
     owner = node.func.value
-    if not _is_path(owner, scope):
+    if not _is_path(owner, scope) or len(node.args) > 1:
         return []
     source, target = scope.text(owner), scope.text(argument_of(node, 0, "target"))
     return [Act(Kind.READ, source), Act(Kind.DELETE, source), Act(Kind.WRITE, target)]
