@@ -111,11 +111,11 @@ def engine_for(held: Held, request: Request, run: Run, presented: Presented) -> 
 
 
 def _exposed(parts: Parts, run: Run, step: Remembered, presented: Presented) -> Iterator[Policy]:
-    token = run.exposure or step.exposure
-    if not token:
-        return
-    if compare_digest(token.encode("utf-8", "replace"), step.exposure.encode()) and parts.now() < step.expires:
-        yield Only(step.visible, _HIDDEN)  # the token that this gate has given out for this very step
+    """Narrow to what this gate has exposed in this very step, if only nothing, and to what a token says beside it."""
+    token, is_known = run.exposure or step.exposure, parts.now() < step.expires
+    if is_known:
+        yield Only(step.visible, _HIDDEN)
+    if not token or (is_known and compare_digest(token.encode("utf-8", "replace"), step.exposure.encode())):
         return
     try:
         names = verified_exposure(parts, token, run).names

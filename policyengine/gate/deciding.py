@@ -55,6 +55,10 @@ def before_tool(held: Held, call: Call, run: Run) -> Steps[SignedDecision]:
         request = request_of(parts, call, run)
     except RequestError as error:
         decision = undecided(_impossible(error))
+    except parts.engine.control_flow:
+        raise
+    except Exception as error:  # arguments are the host's objects, and may fail when they are read
+        decision = _broken(None, error)
     else:
         deciding = _settled(held, request, run, presented)
         decision = yield from guarded(deciding, parts.engine.control_flow, partial(_broken, request))

@@ -1,4 +1,4 @@
-"""What a gate remembers of the step that each run is in: bounded, and good only for making answers stricter."""
+"""What a gate remembers of the steps that each run is in: bounded, and good only for making answers stricter."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from policyengine.gate.terms import Run
 from policyengine.model import Exposure
 from policyengine.records import NamedTuple
 
-MAX_RUNS = 4096  # of which the step is remembered; the one that was idle longest goes
+MAX_RUNS = 4096  # of which steps are remembered; the one that was idle longest goes
+MAX_STEPS = 8  # of one run: branches of a graph go on side by side, and a person may answer about an earlier step
 MAX_ISSUED = 65_536  # decisions that wait for their call; the oldest can no longer be released
 Key: TypeAlias = tuple[str, ...]
 
@@ -20,8 +21,8 @@ class Remembered(NamedTuple):
 
     Attributes:
         step_id: which.
-        exposure: token of its exposure.
-        expires: when that has ceased to count.
+        exposure: token of its exposure; empty where nothing could be exposed, or nothing was.
+        expires: when that has ceased to count; 0 where nothing was asked to be exposed.
         visible: tools that may be used.
         deferred: tools that a search may find.
         generated: whether the search is the build's own.
@@ -40,12 +41,12 @@ class Remembered(NamedTuple):
 
 
 class Memory:
-    """The latest step of each run, and the decisions that were not yet released."""
+    """The latest steps of each run, and the decisions that were not yet released."""
 
     __slots__ = ("_issued", "_lock", "_steps")
 
     def __init__(self) -> None:
-        self._steps: OrderedDict[Key, Remembered] = OrderedDict()
+        self._steps: OrderedDict[Key, tuple[Remembered, ...]] = OrderedDict()
         self._issued: OrderedDict[str, None] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -69,30 +70,36 @@ class Memory:
     def step(self, run: Run) -> Remembered:
         """Give what is known of the step that a run is in; nothing where it is another step."""
         with self._lock:
-            found = self._steps.get(_key(run))
-        return found if found is not None and found.step_id == run.context.step_id else Remembered(run.context.step_id)
+            return self._known(run)
 
     def expose(self, run: Run, token: str, expires: float, exposure: Exposure, *, generated: bool) -> None:
         """A step begins: remember its exposure."""
         visible, deferred = frozenset(exposure.visible), exposure.deferred
-        self._keep(run, Remembered(run.context.step_id, token, expires, visible, deferred, generated))
+        with self._lock:
+            self._keep(run, Remembered(run.context.step_id, token, expires, visible, deferred, generated))
 
     def reject(self, run: Run, call: str) -> None:
         """Remember that a person has said no to a call of this step."""
-        step = self.step(run)
-        self._keep(run, step._replace(rejected=step.rejected | {call}))
+        with self._lock:
+            step = self._known(run)
+            self._keep(run, step._replace(rejected=step.rejected | {call}))
 
     def deny(self, run: Run, calls: frozenset[str]) -> None:
         """Remember which calls of the latest reply were denied."""
-        self._keep(run, self.step(run)._replace(denied=calls))
+        with self._lock:
+            self._keep(run, self._known(run)._replace(denied=calls))
+
+    def _known(self, run: Run) -> Remembered:
+        id = run.context.step_id
+        return next((one for one in self._steps.get(_key(run), ()) if one.step_id == id), Remembered(id))
 
     def _keep(self, run: Run, step: Remembered) -> None:
         key = _key(run)
-        with self._lock:
-            self._steps[key] = step
-            self._steps.move_to_end(key)
-            while len(self._steps) > MAX_RUNS:
-                self._steps.popitem(last=False)
+        others = [one for one in self._steps.get(key, ()) if one.step_id != step.step_id]
+        self._steps[key] = (*others[1 - MAX_STEPS :], step)
+        self._steps.move_to_end(key)
+        while len(self._steps) > MAX_RUNS:
+            self._steps.popitem(last=False)
 
 
 def _key(run: Run) -> Key:

@@ -22,11 +22,15 @@ def release(held: Held, signed: SignedDecision, call: Call) -> Steps[Call]:
     try:
         return _released(held, signed, call)
     except TokenError as error:
-        code = error.code
-        yield from recorded(
-            held.parts, lambda: entry("refused", signed.run, jti=signed.id, call=call.id, code=code)
-        )  # the call is refused, recorded or not
+        refused = error
+    except held.parts.engine.control_flow:
         raise
+    except Exception as error:  # whatever it is, nothing tells that this is the call that was decided
+        refused = TokenError("release.failed", f"the call cannot be looked at ({type(error).__name__})")
+    yield from recorded(
+        held.parts, lambda: entry("refused", signed.run, jti=signed.id, call=call.id, code=refused.code)
+    )  # the call is refused, recorded or not
+    raise refused
 
 
 def _released(held: Held, signed: SignedDecision, call: Call) -> Call:

@@ -84,11 +84,46 @@ def test_an_expired_or_altered_exposure_is_refused() -> None:
     world = World(Table({"bash": Outcome.ASK}))
     token = world.gate.before_model([], ["Read"], RUN).token
     forged = replace(RUN, exposure=token[:-1] + ("A" if token[-1] != "A" else "B"))
-    assert world.gate.before_tool(LS, forged).outcome is Outcome.ASK
+    assert Gate(world.parts).before_tool(LS, forged).outcome is Outcome.ASK
+    assert world.log.last("decision")["refused_tokens"] == (("exposure", "token.mac"),)
+    assert rules(world.gate.before_tool(LS, forged).findings)[0] == "exposure.hidden"  # as without any token
     assert world.log.last("decision")["refused_tokens"] == (("exposure", "token.mac"),)
     world.clock.time += 86_400
     assert world.gate.before_tool(LS, replace(RUN, exposure=token)).outcome is Outcome.ASK
     assert world.log.last("decision")["refused_tokens"] == (("exposure", "token.expired"),)
+
+
+def test_a_wider_token_of_the_same_step_does_not_bring_back_what_is_hidden_by_now() -> None:
+    world = World()
+    run = replace(RUN, exposure=world.gate.before_model([], TOOLS, RUN).token)
+    world.gate.before_model([], ["Read"], RUN)
+    assert rules(world.gate.before_tool(LS, run).findings) == ["exposure.hidden"]
+
+
+def test_where_nothing_could_be_exposed_nothing_can_run_in_that_step() -> None:
+    """What failed, such as keeping a label of what was read, must not be lost on the calls of the reply."""
+    world = World()
+    world.log.fail()
+    assert world.gate.before_model([], TOOLS, RUN).visible == ()
+    world.log.error = None
+    assert rules(world.gate.before_tool(LS, RUN).findings) == ["exposure.hidden"]
+    assert world.gate.before_tool(LS, _changed(step_id="2")).outcome is Outcome.ALLOW
+
+
+@pytest.mark.parametrize("late", ["reject", "deny", "expose"])
+def test_an_earlier_step_does_not_make_the_latest_forgotten(late: str) -> None:
+    """Branches of a graph go on side by side, and a person may answer once the run has gone on."""
+    world = World(Table({"bash": Outcome.ASK}))
+    asked = world.gate.before_tool(LS, RUN)
+    later = _changed(step_id="2")
+    world.gate.before_model([], Catalogue(names=TOOLS, deferred=frozenset({"Write"})), later)
+    if late == "reject":
+        world.gate.reject(asked, by="ada")
+    elif late == "deny":
+        world.gate.after_model([LS], RUN)
+    else:
+        world.gate.before_model([], TOOLS, RUN)
+    assert rules(world.gate.before_tool(Call("Write"), later).findings) == ["exposure.hidden"]
 
 
 def test_a_token_never_widens() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from policyengine.errors import TokenError
 from policyengine.gate import Call, Gate
 from policyengine.model import Outcome
 from policyengine.records import replace
-from tests.gate.worlds import LS, RUN, Table, World
+from tests.gate.worlds import LS, RUN, Table, World, rules
 
 
 def _code(gate: Gate, signed: Any, call: Call) -> str:
@@ -99,3 +100,28 @@ def test_a_refusal_holds_where_it_cannot_be_recorded() -> None:
     signed = world.gate.before_tool(LS, RUN)
     world.log.fail()
     assert _code(world.gate, signed, LS) == "release.not-allowed"
+
+
+class _Unreadable(Mapping[str, Any]):
+    """Arguments that are an object of the host's, which fails when it is read."""
+
+    def __getitem__(self, key: str) -> Any:
+        raise OSError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        raise OSError
+
+    def __len__(self) -> int:
+        return 1
+
+
+def test_arguments_that_fail_when_they_are_read_are_denied_and_not_released_and_both_are_recorded() -> None:
+    world = World()
+    unreadable = Call("bash", _Unreadable(), "c1")
+    assert rules(world.gate.before_tool(unreadable, RUN).findings) == ["gate.failed"]
+    assert world.log.last("decision")["outcome"] == "deny"
+    signed = world.gate.before_tool(LS, RUN)
+    with pytest.raises(TokenError) as caught:
+        world.gate.release(signed, unreadable)
+    assert caught.value.code == "release.failed"
+    assert world.log.last("refused")["code"] == "release.failed"
