@@ -290,8 +290,12 @@ def freeze(value: object, depth: int = 0) -> Frozen:
     """
     if depth > MAX_VALUE_DEPTH:
         raise _too_deep()
-    if value is None or isinstance(value, bool | int | str):
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, str):
+        return value if type(value) is str else str.__str__(value)  # a subclass may say something else later on
+    if isinstance(value, int):
+        return value if type(value) is int else int.__int__(value)
     if isinstance(value, float):
         return _finite(value)
     if isinstance(value, list | tuple):
@@ -316,7 +320,7 @@ def freeze_object(value: object) -> Attributes:
 def _key(key: object) -> str:
     if not isinstance(key, str):
         raise RequestError("request.not-json", f"an object key of type `{type(key).__name__}` is not a string")
-    return key
+    return key if type(key) is str else str.__str__(key)
 
 
 def _request_value(request: Request) -> Frozen:
@@ -379,7 +383,7 @@ def _encode(value: Frozen, into: list[bytes], depth: int) -> None:
 def _finite(value: float) -> float:
     if not math.isfinite(value):
         raise RequestError("request.not-finite", "numbers must be finite")
-    return value
+    return value if type(value) is float else float.__float__(value)
 
 
 def _too_deep() -> RequestError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -72,6 +73,40 @@ def test_what_is_no_json_value_is_refused(value: object, code: str) -> None:
 def test_only_an_object_is_an_object() -> None:
     with pytest.raises(RequestError, match="expected an object"):
         freeze_object([])
+
+
+class _Text(str):
+    def encode(self, *_: object) -> bytes:
+        return b"something else"
+
+
+class _Number(int):
+    pass
+
+
+class _Real(float):
+    pass
+
+
+@pytest.mark.parametrize("value", [_Text("a"), _Number(1), _Real(1.5), [_Text("a")], {_Text("a"): _Text("b")}])
+def test_only_plain_values_are_left_of_subclasses(value: object) -> None:
+    """One that is read in another way later would not be what was decided."""
+    frozen = freeze({"x": value})
+    assert isinstance(frozen, Mapping)
+    assert {type(one) for one in _leaves(frozen["x"])} <= {str, int, float}
+    assert frozen == freeze({"x": value})
+
+
+def _leaves(value: object) -> Iterator[object]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield key
+            yield from _leaves(inner)
+    elif isinstance(value, tuple):
+        for inner in value:
+            yield from _leaves(inner)
+    else:
+        yield value
 
 
 def test_whatever_can_be_frozen_has_a_digest() -> None:
