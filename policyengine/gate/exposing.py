@@ -8,7 +8,6 @@ from policyengine.engine.exposure import Catalogue, exposed
 from policyengine.errors import RequestError
 from policyengine.gate.bounds import Presented, Refused, bounds_of_agent, narrowed
 from policyengine.gate.denials import failed, finding
-from policyengine.gate.messages import labels_of
 from policyengine.gate.parts import Held, Parts
 from policyengine.gate.recording import entry, exposure_entry, recorded
 from policyengine.gate.requests import catalogue_request
@@ -18,6 +17,7 @@ from policyengine.gate.steps import Steps, guarded
 from policyengine.gate.terms import Duty, Message, Run, SignedExposure
 from policyengine.gate.tokens import exposure_token
 from policyengine.model import Exposure, Finding, Outcome, Request
+from policyengine.policies.guardrails.content import labels_of
 from policyengine.policies.skill import Discovery, Heard, SkillClaims, discovered
 from policyengine.records import NamedTuple, replace
 from policyengine.state import NO_SKILLS, Label, RunState, promote
@@ -64,7 +64,9 @@ def _offered(held: Held, messages: Sequence[Message], catalogue: Catalogue, run:
         request = catalogue_request(parts, run)
     except RequestError as error:
         return Offered(_nothing(catalogue, duties, finding(error.code, f"Nothing can be exposed: {error.message}.")))
-    labels = frozenset[Label]().union(*map(labels_of, messages, duties))
+    labels = frozenset[Label]().union(
+        *(labels_of(duty.findings, message.source) for message, duty in zip(messages, duties, strict=True))
+    )
     begun = Begun(problem=(yield from labelled(parts, run, labels)) if labels else None)
     if begun.problem is None:
         begun = yield from began(parts, run, request.context, messages)

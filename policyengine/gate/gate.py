@@ -23,7 +23,7 @@ from policyengine.gate.terms import (
     SignedExposure,
 )
 from policyengine.model import Frozen
-from policyengine.policies.guardrails.content import Source, source_of_result
+from policyengine.policies.guardrails.content import Source
 from policyengine.policies.skill import Discovery
 
 
@@ -80,7 +80,7 @@ class Gate:
 
     def source(self, tool: str) -> Source:
         """Say where a tool's results come from: what a message that holds one has for its `Message.source`."""
-        return source_of_result(self._parts.describe(tool))
+        return self._parts.source(tool)
 
     # -------------------------------------------------------------------------------------------- while it answers
     def on_delta(self, delta: Delta, run: Run) -> str:

@@ -12,7 +12,6 @@ from policyengine.gate.denials import finding
 from policyengine.gate.terms import Duty, Message
 from policyengine.model import Frozen, Outcome, digest_of, freeze
 from policyengine.policies.guardrails.content import Content, Source
-from policyengine.state import Label
 
 MAX_KNOWN = 4096  # messages whose duty is remembered: a conversation is shown to the model again in every step
 WITHHELD = "[withheld: this text may not be shown]"
@@ -65,12 +64,6 @@ class Messages:
             return self._content.apply_to(duty.obligations, value)
         except PolicyEngineError:  # it is no text, or names a detector that is not there
             return WITHHELD
-
-
-def labels_of(message: Message, duty: Duty) -> frozenset[Label]:
-    """Give what a run carries once it has read a message."""
-    labels = frozenset(Label(label) for one in duty.findings for label in one.labels)
-    return labels | {Label.UNTRUSTED} if message.source is Source.REMOTE else labels
 
 
 def _digest(value: Frozen) -> bytes:

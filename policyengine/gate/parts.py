@@ -13,7 +13,7 @@ from policyengine.gate.memory import Memory
 from policyengine.gate.messages import Messages
 from policyengine.gate.terms import Capabilities
 from policyengine.model import Frozen, Grant, Outcome
-from policyengine.policies.guardrails.content import Content
+from policyengine.policies.guardrails.content import Content, Source, source_of_result
 from policyengine.policies.guardrails.content.kinds import Described
 from policyengine.policies.skill import SkillPolicy
 from policyengine.records import NamedTuple, Record
@@ -91,6 +91,10 @@ class Parts(Record):
     waits: bool = True
     now: Callable[[], float] = time.time
     fresh: Callable[[], str] = _fresh
+
+    def source(self, tool: str) -> Source:
+        """Where a tool's results come from."""
+        return source_of_result(self.describe(tool))
 
 
 class Held(NamedTuple):

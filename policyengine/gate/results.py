@@ -14,7 +14,7 @@ from policyengine.gate.states import labelled
 from policyengine.gate.steps import Steps
 from policyengine.gate.terms import Result, SignedDecision
 from policyengine.model import Finding, Frozen, Obligation, ObligationKind, Outcome, Verdict, freeze
-from policyengine.policies.guardrails.content import Source, source_of_result
+from policyengine.policies.guardrails.content import Source, labels_of
 from policyengine.policies.tool import bounded, flagged
 from policyengine.policy import combine, merged
 from policyengine.state import Label
@@ -29,9 +29,9 @@ def after_tool(held: Held, result: Result, signed: SignedDecision) -> Steps[Resu
     """Record how a call ended, and give its result (`Gate.after_tool`)."""
     parts, labels = held.parts, frozenset[Label]()
     try:
-        source = source_of_result(parts.describe(signed.call.name))
+        source = parts.source(signed.call.name)
         verdict = _looked_at(parts, result, source)
-        labels = _labels(verdict, source)
+        labels = labels_of(verdict.findings, source)
         given = _given(parts, result, verdict, signed.obligations)
     except Exception as error:  # what cannot be looked at is not shown
         given = _withheld(result, failed("gate.failed", "The result cannot be looked at", error))
@@ -51,11 +51,6 @@ def _looked_at(parts: Parts, result: Result, source: Source) -> Verdict:
         return _ALLOWED
     texts = (freeze(result.content), freeze(result.raw), result.error)
     return combine([parts.content.look_at(texts, source)])
-
-
-def _labels(verdict: Verdict, source: Source) -> frozenset[Label]:
-    labels = frozenset(Label(label) for one in verdict.findings for label in one.labels)
-    return labels | {Label.UNTRUSTED} if source is Source.REMOTE else labels
 
 
 def _given(parts: Parts, result: Result, verdict: Verdict, decided: Iterable[Obligation]) -> Result:

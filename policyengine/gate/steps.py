@@ -7,7 +7,7 @@ whatever was not released by then never is.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from typing import Any, TypeAlias, TypeVar
 
 from policyengine.engine import Engine
@@ -15,6 +15,7 @@ from policyengine.model import Grant, Request
 from policyengine.records import NamedTuple
 from policyengine.state import RunState
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -59,13 +60,13 @@ def guarded(
         return otherwise(error)
 
 
-def done(steps: Steps[T]) -> T:
-    """Do the work in this thread."""
+def driven(steps: Generator[S, Any, T], do: Callable[[S], Any]) -> T:
+    """Do each step in this thread, and give what the generator gives."""
     try:
         step = next(steps)
         while True:
             try:
-                given = _do(step)
+                given = do(step)
             except BaseException as error:  # also cancellation: it is the generator's to clean up
                 step = steps.throw(error)
             else:
@@ -73,6 +74,27 @@ def done(steps: Steps[T]) -> T:
     except StopIteration as end:
         value: T = end.value
         return value
+
+
+async def adriven(steps: Generator[S, Any, T], do: Callable[[S], Awaitable[Any]]) -> T:
+    """Do as `driven` with steps that the event loop waits for."""
+    try:
+        step = next(steps)
+        while True:
+            try:
+                given = await do(step)
+            except BaseException as error:  # also cancellation: it is the generator's to clean up
+                step = steps.throw(error)
+            else:
+                step = steps.send(given)
+    except StopIteration as end:
+        value: T = end.value
+        return value
+
+
+def done(steps: Steps[T]) -> T:
+    """Do the work in this thread."""
+    return driven(steps, _do)
 
 
 def _do(step: Step) -> Any:
@@ -88,18 +110,7 @@ def _do(step: Step) -> Any:
 
 async def adone(steps: Steps[T]) -> T:
     """Do the work without blocking the event loop."""
-    try:
-        step = next(steps)
-        while True:
-            try:
-                given = await _ado(step)
-            except BaseException as error:  # also cancellation: it is the generator's to clean up
-                step = steps.throw(error)
-            else:
-                step = steps.send(given)
-    except StopIteration as end:
-        value: T = end.value
-        return value
+    return await adriven(steps, _ado)
 
 
 async def _ado(step: Step) -> Any:

@@ -40,6 +40,25 @@ def _signed(parts: Parts, principal: Principal, context: Context, life: float, *
     )
 
 
+def _verified(
+    parts: Parts, token: str, purpose: Purpose, principal: Principal, context: Context, **expected: Any
+) -> Claims:
+    """Check what every token is held to (whose it is, its scope and thread), and what else is demanded of this one."""
+    return verify(
+        token, parts.keyring, purpose=purpose, scope_id=context.scope_id, now=parts.now(), thread=context.thread_id,
+        subject=principal.id, agent=principal.agent, delegation=principal.delegation, **expected,
+    )  # fmt: skip
+
+
+def _call(parts: Parts, request: Request) -> dict[str, Any]:
+    """What a token about a call has to say of it, and of the policies that it was decided by."""
+    return {
+        "tool": request.resource.id,
+        "arguments_digest": request.arguments_digest,
+        "policy_digest": parts.engine.policy_digest,
+    }
+
+
 # ---------------------------------------------------------------------------------------------------------- decisions
 def decision_token(parts: Parts, id: str, decision: Decision) -> str:
     """Sign a decision about the call as it would run.
@@ -66,12 +85,9 @@ def verified_decision(parts: Parts, token: str, request: Request) -> Claims:
     Raises:
         TokenError: it is not.
     """
-    context, principal = request.context, request.principal
-    return verify(
-        token, parts.keyring, purpose=Purpose.DECISION, scope_id=context.scope_id, now=parts.now(),
-        run=context.run_id, step=context.step_id, thread=context.thread_id, subject=principal.id,
-        agent=principal.agent, delegation=principal.delegation, tool=request.resource.id,
-        arguments_digest=request.arguments_digest, policy_digest=parts.engine.policy_digest,
+    return _verified(
+        parts, token, Purpose.DECISION, request.principal, request.context,
+        run=request.context.run_id, step=request.context.step_id, **_call(parts, request),
     )  # fmt: skip
 
 
@@ -95,12 +111,8 @@ def verified_exposure(parts: Parts, token: str, run: Run) -> Claims:
     Raises:
         TokenError: it is not.
     """
-    context, principal = run.context, run.principal
-    return verify(
-        token, parts.keyring, purpose=Purpose.EXPOSURE, scope_id=context.scope_id, now=parts.now(),
-        run=context.run_id, step=context.step_id, thread=context.thread_id, subject=principal.id,
-        agent=principal.agent, delegation=principal.delegation,
-    )  # fmt: skip
+    context = run.context
+    return _verified(parts, token, Purpose.EXPOSURE, run.principal, context, run=context.run_id, step=context.step_id)
 
 
 # ---------------------------------------------------------------------------------------------------------- approvals
@@ -122,13 +134,7 @@ def verified_approval(parts: Parts, token: str, request: Request) -> Claims:
     Raises:
         TokenError: it does not.
     """
-    context, principal = request.context, request.principal
-    return verify(
-        token, parts.keyring, purpose=Purpose.APPROVAL, scope_id=context.scope_id, now=parts.now(),
-        thread=context.thread_id, subject=principal.id, agent=principal.agent, delegation=principal.delegation,
-        tool=request.resource.id, arguments_digest=request.arguments_digest,
-        policy_digest=parts.engine.policy_digest,
-    )  # fmt: skip
+    return _verified(parts, token, Purpose.APPROVAL, request.principal, request.context, **_call(parts, request))
 
 
 # -------------------------------------------------------------------------------------------------------- delegations
@@ -153,8 +159,4 @@ def verified_delegation(parts: Parts, token: str, run: Run) -> Claims:
     Raises:
         TokenError: it is not.
     """
-    context, principal = run.context, run.principal
-    return verify(
-        token, parts.keyring, purpose=Purpose.DELEGATION, scope_id=context.scope_id, now=parts.now(),
-        thread=context.thread_id, subject=principal.id, agent=principal.agent, delegation=principal.delegation,
-    )  # fmt: skip
+    return _verified(parts, token, Purpose.DELEGATION, run.principal, run.context)

@@ -13,6 +13,7 @@ from contextvars import copy_context
 from typing import Any, TypeAlias, TypeVar
 
 from policyengine.gate import Gate
+from policyengine.gate.steps import adriven, driven
 from policyengine.records import NamedTuple
 
 T = TypeVar("T")
@@ -46,18 +47,7 @@ def asked(question: str, *about: Any, **named: Any) -> Steps[Any]:
 # --------------------------------------------------------------------------------------------------------- synchronous
 def done(gate: Gate, steps: Steps[T], handler: Handler | None = None) -> T:
     """Do the work in this thread."""
-    try:
-        step = next(steps)
-        while True:
-            try:
-                given = _do(gate, step, handler)
-            except BaseException as error:  # also cancellation: the generator has to know
-                step = steps.throw(error)
-            else:
-                step = steps.send(given)
-    except StopIteration as end:
-        value: T = end.value
-        return value
+    return driven(steps, lambda step: _do(gate, step, handler))
 
 
 def _do(gate: Gate, step: Asked | Handled, handler: Handler | None) -> Any:
@@ -84,18 +74,7 @@ def _within(handler: Handler, request: Any, seconds: float) -> Any:
 # -------------------------------------------------------------------------------------------------------- asynchronous
 async def adone(gate: Gate, steps: Steps[T], handler: AHandler | None = None) -> T:
     """Do the work without blocking the event loop."""
-    try:
-        step = next(steps)
-        while True:
-            try:
-                given = await _ado(gate, step, handler)
-            except BaseException as error:  # also cancellation: the generator has to know
-                step = steps.throw(error)
-            else:
-                step = steps.send(given)
-    except StopIteration as end:
-        value: T = end.value
-        return value
+    return await adriven(steps, lambda step: _ado(gate, step, handler))
 
 
 async def _ado(gate: Gate, step: Asked | Handled, handler: AHandler | None) -> Any:

@@ -62,10 +62,6 @@ class Voice:
         return self._ear.gate.on_delta(delta, self._ear.run)
 
 
-def _text_block(index: Any, text: str) -> dict[str, Any]:
-    return {"type": "text", "text": text, "index": index}
-
-
 def _blocks(message: AIMessage) -> list[Any]:
     return [message.content] if isinstance(message.content, str) else list(message.content)
 

@@ -39,6 +39,7 @@ from policyengine.policies.guardrails.content import (
     Content,
     Detectors,
     Source,
+    labels_of,
     received,
     source_of_result,
     with_original,
@@ -172,11 +173,11 @@ def test_obligations_name_what_was_found() -> None:
 
 def test_what_was_read_labels_the_run() -> None:
     policy = content()
-    assert policy.labels(policy.look("plain", Source.REMOTE), Source.REMOTE) == {Label.UNTRUSTED}
-    assert policy.labels(policy.look(KEY, Source.REMOTE), Source.REMOTE) == {Label.UNTRUSTED, Label.SECRETS}
-    assert policy.labels(policy.look(KEY, Source.LOCAL), Source.LOCAL) == {Label.SECRETS}
-    assert policy.labels(policy.look("plain", Source.LOCAL), Source.LOCAL) == frozenset()
-    assert policy.labels(policy.look(KEY, Source.INPUT), Source.INPUT) == frozenset()
+    assert labels_of(policy.look("plain", Source.REMOTE).findings, Source.REMOTE) == {Label.UNTRUSTED}
+    assert labels_of(policy.look(KEY, Source.REMOTE).findings, Source.REMOTE) == {Label.UNTRUSTED, Label.SECRETS}
+    assert labels_of(policy.look(KEY, Source.LOCAL).findings, Source.LOCAL) == {Label.SECRETS}
+    assert labels_of(policy.look("plain", Source.LOCAL).findings, Source.LOCAL) == frozenset()
+    assert labels_of(policy.look(KEY, Source.INPUT).findings, Source.INPUT) == frozenset()
 
 
 def test_many_places_are_counted() -> None:

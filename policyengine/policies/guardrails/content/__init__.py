@@ -8,7 +8,7 @@ no phrase of the rules fits passes.
 from policyengine.policies.guardrails.content.applying import apply, apply_to
 from policyengine.policies.guardrails.content.content import Content
 from policyengine.policies.guardrails.content.detectors import Action, Detector, Detectors, Source
-from policyengine.policies.guardrails.content.kinds import source_of_result
+from policyengine.policies.guardrails.content.kinds import labels_of, source_of_result
 from policyengine.policies.guardrails.content.originals import ORIGINAL, received, with_original, wrapped
 from policyengine.policies.guardrails.content.stream import Scanner
 
@@ -22,6 +22,7 @@ __all__ = [
     "Source",
     "apply",
     "apply_to",
+    "labels_of",
     "received",
     "source_of_result",
     "with_original",

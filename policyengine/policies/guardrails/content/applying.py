@@ -15,6 +15,7 @@ from policyengine.policies.guardrails.content.detectors import (
     places,
     replaced,
 )
+from policyengine.policies.tool import truncated
 
 MAX_ROUNDS = 8
 CHANGING = frozenset({ObligationKind.REDACT, ObligationKind.NEUTRALISE})
@@ -79,7 +80,4 @@ def cleaned(text: str, detectors: Sequence[Detector]) -> str:
 
 def _truncated(obligations: Iterable[Obligation], text: str) -> str:
     limits = [one.limit for one in obligations if one.kind is ObligationKind.TRUNCATE and one.limit is not None]
-    if not limits or len(text) * 4 <= min(limits):
-        return text
-    data = text.encode("utf-8", "surrogatepass")
-    return text if len(data) <= min(limits) else data[: min(limits)].decode("utf-8", "ignore")
+    return truncated(text, min(limits))[0] if limits else text

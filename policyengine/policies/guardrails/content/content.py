@@ -97,11 +97,6 @@ class Content:
         """Judge every text in a value, such as the parts of a message."""
         return self._judged(_texts(value), source)
 
-    def labels(self, verdict: Verdict, source: Source) -> frozenset[Label]:
-        """What a run carries once it has read a text that was judged so."""
-        labels = frozenset(label for finding in verdict.findings for label in map(Label, finding.labels))
-        return labels | {Label.UNTRUSTED} if source is Source.REMOTE else labels
-
     def apply(self, obligations: Sequence[Obligation], text: str) -> str:
         """Carry out obligations on a text (see `applying.apply`)."""
         return apply(obligations, text, self.detectors)

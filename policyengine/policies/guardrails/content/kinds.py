@@ -1,11 +1,13 @@
-"""Which tools bring content from elsewhere: told by what the catalogue says of them, never by a list of names."""
+"""Where content comes from, by what the catalogue says of tools and never by names; what reading it does to a run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
+from policyengine.model import Finding
 from policyengine.policies.guardrails.content.detectors import Source
+from policyengine.state import Label
 
 REMOTE_USES = frozenset({"search", "browser", "mcp"})  # categories of `tool.use` in `rules/tools.yaml`
 REMOTE_ROLES = frozenset({"url", "host"})  # of an argument
@@ -45,3 +47,9 @@ def source_of_result(tool: Described | None) -> Source:
         return Source.REMOTE
     meanings = [*tool.arguments.values(), *(one for mode in tool.modes.values() for one in mode.values())]
     return Source.REMOTE if any(one.role in REMOTE_ROLES for one in meanings) else Source.LOCAL
+
+
+def labels_of(findings: Iterable[Finding], source: Source) -> frozenset[Label]:
+    """What a run carries once it has read a text from a source in which this was found."""
+    labels = frozenset(Label(label) for finding in findings for label in finding.labels)
+    return labels | {Label.UNTRUSTED} if source is Source.REMOTE else labels
