@@ -12,7 +12,7 @@ import argparse
 import time
 from collections.abc import Callable, Iterator, Mapping
 
-from policyengine.cli.quantiles import median_and_p99
+from policyengine.cli.quantiles import Cost, cost_of
 from policyengine.cli.wire import Json, dumps
 from policyengine.config.rbac import MODEL, POLICY, shipped_folder
 from policyengine.config.rbac.lines import CsvLines
@@ -24,7 +24,7 @@ from policyengine.model import Context, Exposure, Outcome, Principal, Request, R
 from policyengine.policies.rbac import Rbac
 from policyengine.policies.tool import STRICT, Layer, Metadata, Selection, SideEffect, ToolPolicy, When
 from policyengine.policy import Policy
-from policyengine.records import NamedTuple, replace
+from policyengine.records import replace
 
 TOOLS = 200
 ROLES = 500  # of 20 grant lines each
@@ -32,14 +32,6 @@ SECONDS = 4.0
 MAX_SAMPLES = 5_000
 WARM_UP = 20
 OUTWARD = frozenset({SideEffect.NETWORK, SideEffect.EXTERNAL_SERVICE})
-
-
-class Cost(NamedTuple):
-    """What one exposure costs: microseconds, and how many say so."""
-
-    p50_us: float
-    p99_us: float
-    n: int
 
 
 def run(options: argparse.Namespace) -> int:
@@ -154,8 +146,7 @@ def _measured(work: Callable[[], object]) -> Cost:
         work()
         samples.append(cpu() - start)
     samples.sort()
-    p50, p99 = median_and_p99(samples)
-    return Cost(round(p50 / 1000, 1), round(p99 / 1000, 1), len(samples))
+    return cost_of(samples, 1)
 
 
 def _table(costs: Mapping[str, Cost], references: Mapping[str, Cost], counts: Mapping[str, int]) -> Iterator[str]:

@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 from policyengine.audit import AuditKey, AuditLog, Durability, decision_record
 from policyengine.cli.core import ready_rules
-from policyengine.cli.quantiles import median_and_p99
+from policyengine.cli.quantiles import Cost, cost_of
 from policyengine.cli.wire import Json, dumps
 from policyengine.config import Ready
 from policyengine.config.keys import fresh_name
@@ -34,7 +34,7 @@ from policyengine.model import Context, Decision, Frozen, Principal, Request, Re
 from policyengine.policies.rbac import Rbac
 from policyengine.policies.skill import SkillPolicy
 from policyengine.policies.tool import Metadata, Settings, SideEffect, ToolPolicy, Workspace
-from policyengine.records import NamedTuple, replace
+from policyengine.records import replace
 from policyengine.signing import Claims, Key, Keyring, Purpose, sign
 from policyengine.stores import MemoryApprovals, MemoryRunStates
 
@@ -50,14 +50,6 @@ SETTINGS = "roots:\n  - {path: skills, name: skills}\n"
 Work: TypeAlias = Callable[[int], Callable[[], object]]  # the sample's number → what is timed
 Clock: TypeAlias = Callable[[], int]  # nanoseconds
 CPU, WALL = time.thread_time_ns, time.perf_counter_ns
-
-
-class Cost(NamedTuple):
-    """What a case costs: microseconds, and how many samples say so."""
-
-    p50_us: float
-    p99_us: float
-    n: int
 
 
 def run(options: argparse.Namespace) -> int:
@@ -221,7 +213,7 @@ def _costs(cases: dict[str, tuple[Work, Clock]]) -> dict[str, Cost]:
     for _ in range(BLOCKS):
         for name, (work, clock) in cases.items():
             samples[name] += _block(work, clock, len(samples[name]))
-    return {name: _cost(sorted(taken)) for name, taken in samples.items()}
+    return {name: cost_of(sorted(taken), 1) for name, taken in samples.items()}
 
 
 def _block(work: Work, clock: Clock, number: int) -> list[int]:
@@ -233,11 +225,6 @@ def _block(work: Work, clock: Clock, number: int) -> list[int]:
         one()
         taken.append(clock() - start)
     return taken
-
-
-def _cost(ascending: list[int]) -> Cost:
-    p50, p99 = median_and_p99(ascending)
-    return Cost(round(p50 / 1000, 1), round(p99 / 1000, 1), len(ascending))
 
 
 def _json(costs: dict[str, Cost]) -> dict[str, Json]:

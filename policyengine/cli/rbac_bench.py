@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from policyengine.cli.quantiles import median_and_p99
+from policyengine.cli.quantiles import Cost, cost_of
 from policyengine.cli.wire import Json, dumps
 from policyengine.config.rbac import MODEL, POLICY, shipped_folder
 from policyengine.config.rbac.lines import CsvLines
@@ -36,14 +36,6 @@ CASE_SECONDS = 2.0
 PYCASBIN_UP_TO = 1_000  # beyond, loading it alone takes longer than a suite may
 PYCASBIN_SECONDS = 3.0
 NO_FACTS = Facts()
-
-
-class Cost(NamedTuple):
-    """What a decision costs: microseconds, and how many decisions say so."""
-
-    p50_us: float
-    p99_us: float
-    n: int
 
 
 class Load(NamedTuple):
@@ -179,8 +171,7 @@ def _measured(asked: tuple[Ask, Form], questions: Sequence[Question], seconds: f
         if time.monotonic() > end:
             break
     samples.sort()
-    p50, p99 = median_and_p99(samples)
-    return Cost(round(p50 / 1000, 2), round(p99 / 1000, 2), len(samples) * batch)
+    return cost_of(samples, 2)._replace(n=len(samples) * batch)
 
 
 def _check(asked: tuple[Ask, Form], questions: Sequence[Question]) -> None:

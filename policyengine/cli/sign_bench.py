@@ -14,11 +14,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from policyengine.cli.quantiles import median_and_p99
+from policyengine.cli.quantiles import Cost, cost_of
 from policyengine.cli.wire import dumps
 from policyengine.config.keys import fresh_name
 from policyengine.model import Obligation, ObligationKind, Outcome
-from policyengine.records import NamedTuple, replace
+from policyengine.records import replace
 from policyengine.signing import Claims, Key, Keyring, Purpose, SkillHash, sign, verify
 
 CASE_SECONDS = 2.0
@@ -27,14 +27,6 @@ MAX_SAMPLES = 50_000
 NOW, SCOPE = 1_800_000_000.0, "run-0001"
 DIGEST = hashlib.sha256(b"").hexdigest()
 T = TypeVar("T")
-
-
-class Cost(NamedTuple):
-    """What a case costs: microseconds, and how many samples say so."""
-
-    p50_us: float
-    p99_us: float
-    n: int
 
 
 def run(options: argparse.Namespace) -> int:
@@ -81,8 +73,7 @@ def _cost(work: Callable[[T], object], inputs: Sequence[T]) -> Cost:
             start = cpu()
             work(one)
             samples.append(cpu() - start)
-    p50, p99 = median_and_p99(sorted(samples))
-    return Cost(round(p50 / 1000, 2), round(p99 / 1000, 2), len(samples))
+    return cost_of(sorted(samples), 2)
 
 
 def _json(costs: dict[str, Cost]) -> dict[str, dict[str, float]]:
