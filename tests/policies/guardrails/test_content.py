@@ -321,7 +321,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
 
 def seconds(work: Callable[[], object]) -> float:
     best = float("inf")
-    for _ in range(2):
+    for _ in range(4):
         gc.collect()
         start = time.process_time()
         work()
