@@ -129,7 +129,13 @@ def read_sed(text: str) -> list[Act]:
         at = _command(text, at, acts)
     if len(text) > MAX_CODE:
         acts.append(Act(Kind.OPAQUE, UNKNOWN, ("script too long to be read",)))
-    return acts
+    return [act._replace(words=_put(text)) if act.kind is Kind.WRITE else act for act in acts]
+
+
+def _put(text: str) -> tuple[Value, ...]:
+    """What a script may write of its own among what it reads."""
+    texts = sed_texts(text)
+    return (from_template("\n".join([HOLE, *texts, HOLE])),) if texts else ()
 
 
 def _command(text: str, at: int, acts: list[Act]) -> int:

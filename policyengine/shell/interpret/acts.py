@@ -30,7 +30,7 @@ from policyengine.shell.interpret.links import linked
 from policyengine.shell.interpret.machine import Machine
 from policyengine.shell.interpret.redirects import file_stream, is_standard, place_of
 from policyengine.shell.interpret.streams import Stream
-from policyengine.shell.interpret.trees import FOREIGN, FROM_ELSEWHERE, MAX_TREES
+from policyengine.shell.interpret.trees import FOREIGN, FROM_ELSEWHERE, LAID, MAX_TREES
 from policyengine.shell.paths import Path, Place, tilde
 from policyengine.shell.urls import split_host, split_url
 from policyengine.shell.values import Value, from_template
@@ -145,7 +145,10 @@ def _write(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
     machine.effects.append(FileWrite(path, unknown, glob, append, taint, False, machine.where, span, origin))
     if not unknown:
         text = act.words[0].template if act.words else None
-        machine.write_file(path, Stream(None if text == HOLE else text, taint), append=append)
+        known = None if text == HOLE else text
+        if known is not None and known[:1] == HOLE and len(act.words) == 1:  # what lay there, changed
+            taint |= LAID
+        machine.write_file(path, Stream(known, taint), append=append)
 
 
 def _link(machine: Machine, act: Act, span: Span | None, origin: str) -> None:

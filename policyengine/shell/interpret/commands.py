@@ -28,6 +28,7 @@ from policyengine.shell.interpret.endings import revived
 from policyengine.shell.interpret.evaluate import ScriptFile, driven, run_file, shell_text
 from policyengine.shell.interpret.globs import computable, matches
 from policyengine.shell.interpret.joining import branches, one_of
+from policyengine.shell.interpret.known import matching
 from policyengine.shell.interpret.machine import MAX_CHOICES, Definition, Machine
 from policyengine.shell.interpret.notes import note_name, note_words
 from policyengine.shell.interpret.parameters import UNKNOWN_NAME, variable_values
@@ -213,7 +214,7 @@ def _external(machine: Machine, head: Value, arguments: Sequence[Value], span: S
     elif "/" in name:
         path = place_of(machine, head).path
         name = base_name(path)
-        versions = machine.file(path) if machine.where is Where.HERE else ()
+        versions = (machine.file(path) or matching(machine, path)) if machine.where is Where.HERE else ()
         taint = frozenset().union(*[item.taint for item in versions])
     texts = tuple([value.text if value.exact else None for value in arguments])
     machine.effects.append(Execute(name, path, texts, False, taint, machine.where, span, name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from textwrap import dedent
 
 from policyengine.effects import (
     CLEAN,
@@ -23,9 +24,9 @@ from policyengine.patterns import lazily
 from policyengine.records import NamedTuple
 from policyengine.shell.code import is_filled_in, read_code
 from policyengine.shell.interpret.acts import carried, perform
-from policyengine.shell.interpret.globs import computable, matches
 from policyengine.shell.interpret.joining import one_of
-from policyengine.shell.interpret.machine import MAX_VERSIONS, Limit, Machine
+from policyengine.shell.interpret.known import is_unread, matching, vaguely
+from policyengine.shell.interpret.machine import Limit, Machine
 from policyengine.shell.interpret.streams import OUTER_INPUT, Stream
 from policyengine.shell.interpret.syntax import readings
 from policyengine.shell.interpret.trees import taint_below
@@ -46,7 +47,6 @@ _SUFFIXES = {
 FILTERS = frozenset({"sed", "awk", "jq", "yq", "sql"})
 _FOREIGN: Taints = frozenset({Taint.FETCHED, Taint.DECODED, Taint.INPUT})
 _DECODED: Taints = frozenset({Taint.DECODED})
-_PATTERNS = frozenset("*?[")
 _DECODES = lazily(
     r"(?:b64|base64[._]?)decode|decode_?(?:base)?64|decodebytes|\.fromhex|unhexlify|fromCharCode|\brot_?13|\bunpack\b"
     r"|\bpack\b|['\"]\s*\^\s*['\"]|\bchr\b"
@@ -56,6 +56,7 @@ _NOT_KNOWN = "the code that runs is not fully known"
 HIDDEN: Taints = frozenset({Taint.FETCHED, Taint.DECODED})  # nobody could read it before it runs
 _PLAIN: Taints = frozenset({Taint.WORKSPACE})
 _UNTRUSTED: Taints = frozenset({Taint.INPUT})
+MAX_PIECES = 200  # of a text known in places that are read by themselves
 
 
 class Code(NamedTuple):
@@ -224,7 +225,21 @@ def _run_version(machine: Machine, code: Code, known: bool) -> None:
     machine.effects.append(code.effect(machine, read=False))
     machine.emit(Stream(None, text.taint | _UNTRUSTED))
     if (text.text or text.rest.strip()) and known:
-        machine.process(lambda: _interpreted(machine, code))
+        vaguely(machine, text, lambda: machine.process(lambda: _interpreted(machine, code)))
+        _run_pieces(machine, code)
+
+
+def _run_pieces(machine: Machine, code: Code) -> None:
+    """What stands between what is not known, each by itself: lines that were put somewhere into a file."""
+    at = len(machine.effects)
+    pieces = [dedent(piece).strip("\n") for piece in code.text.rest.split(HOLE)[:MAX_PIECES]]
+    for piece in pieces:
+        lines = [line.lstrip("\t @-+") for line in piece.split("\n")] if code.language == "make" else [piece]
+        language = "sh" if code.language == "make" else code.language
+        for line in lines[:MAX_PIECES] if piece.strip() else ():
+            part = code._replace(language=language, text=code.text._replace(text=line, exact=True, rest=""))
+            machine.process(lambda part=part: _interpreted(machine, part))  # type: ignore[misc]
+    machine.effects[at:] = [effect for effect in machine.effects[at:] if not is_unread(effect)]
 
 
 def run_vaguely(machine: Machine, file: ScriptFile, versions: Sequence[WrittenFile]) -> None:
@@ -302,26 +317,13 @@ def _versions(machine: Machine, file: ScriptFile) -> tuple[WrittenFile, ...]:
         taint = taint_below(machine.trees, file.path, partial=True)
         return (WrittenFile(file.path, None, taint),) if taint else ()
     names = (file.path, *[file.path + end for end in _COMPLETED["node"] if file.language == "node"])
-    return next((versions for versions in map(machine.file, names) if versions), ()) or _matching(machine, file.path)
-
-
-def _matching(machine: Machine, pattern: str) -> tuple[WrittenFile, ...]:
-    """The files that a pattern for file names stands for, of those that this run wrote."""
-    if _PATTERNS.isdisjoint(pattern):
-        return ()
-    paths = {**dict.fromkeys(machine.situation.written), **dict.fromkeys(machine.files)}
-    machine.spend(len(paths))
-    depth = pattern.count("/")
-    found = [
-        path for path in paths if path.count("/") == depth and computable(path, pattern) and matches(path, pattern)
-    ]
-    return tuple([file for path in found[:MAX_VERSIONS] for file in machine.file(path)])
+    return next((versions for versions in map(machine.file, names) if versions), ()) or matching(machine, file.path)
 
 
 def source_file(machine: Machine, path: str, unknown: bool, span: Span | None, run: Callable[[Value], None]) -> None:
     """`source f`: the text runs in this shell."""
     here = machine.where is Where.HERE and not unknown
-    versions = (machine.file(path) or _matching(machine, path)) if here else ()
+    versions = (machine.file(path) or matching(machine, path)) if here else ()
     if _again(machine, path, span, "source"):
         return
     source = "substitution" if path.startswith("/dev/fd/") else "file"
@@ -330,7 +332,7 @@ def source_file(machine: Machine, path: str, unknown: bool, span: Span | None, r
     def run_version(version: WrittenFile) -> None:
         text = _text_of(version, span)
         machine.effects.append(EvaluateCode("sh", source, text.exact, version.taint, machine.where, span, "source"))
-        machine.scope(lambda: run(text), in_source)
+        vaguely(machine, text, lambda: machine.scope(lambda: run(text), in_source))
 
     one_of(machine, [lambda version=version: run_version(version) for version in versions])  # type: ignore[misc]
     if not versions:

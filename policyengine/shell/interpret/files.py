@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from policyengine.effects import (
     CLEAN,
@@ -16,12 +16,12 @@ from policyengine.effects import (
     Where,
 )
 from policyengine.shell.interpret.arrivals import arrived_from, moved
+from policyengine.shell.interpret.edits import in_place
 from policyengine.shell.interpret.entries import Folder, entries, folder
 from policyengine.shell.interpret.evaluate import ScriptFile, run_file
 from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.links import linked, through
 from policyengine.shell.interpret.redirects import file_stream, is_standard
-from policyengine.shell.interpret.streams import Stream
 from policyengine.shell.paths import Path, Place, base_name
 from policyengine.shell.programs import Use
 from policyengine.shell.urls import is_remote
@@ -99,8 +99,8 @@ def _link(invocation: Invocation, path: str) -> None:
             linked(invocation.machine.links, f"{path}/{base_name(target.path)}", target.path)
 
 
-def edit(invocation: Invocation, use: Use) -> None:
-    """A path that is changed in place."""
+def edit(invocation: Invocation, use: Use, added: Sequence[str] = ()) -> None:
+    """A path that is changed in place; `added` are lines that are known to be put into it."""
     path, unknown, glob = invocation.path(use)
     machine = invocation.machine
     path = through(machine.links, path)
@@ -110,8 +110,10 @@ def edit(invocation: Invocation, use: Use) -> None:
             invocation.origin,
         )
     )  # fmt: skip
-    if machine.file(path):  # its text is no longer known, but where it came from is
-        machine.write_file(path, Stream(None, file_stream(machine, Path(path)).taint))
+    if invocation.where(use) is Where.HERE:
+        made = in_place(invocation, path, machine.file(path), added)
+        if made is not None:
+            machine.write_file(path + "**" if unknown else path, made)
 
 
 def onto(invocation: Invocation, use: Use) -> None:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from policyengine.effects import HOLE, Cause
 from policyengine.patterns import lazily
 from policyengine.shell.interpret.content import stream_of
+from policyengine.shell.interpret.edits import added_lines
 from policyengine.shell.interpret.files import delete, edit
 from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.streams import Stream
@@ -32,8 +33,9 @@ def patched(invocation: Invocation) -> None:
         named: dict[str, bool] = {}
         for name, gone in _names(stream.template or ""):
             named[name] = gone or named.get(name, False)
+        added = added_lines(stream.template or "")
         for name in [*named][:MAX_FILES]:
-            _changed(invocation, stream, name, gone=named[name])
+            _changed(invocation, stream, name, added.get(name, ()), gone=named[name])
         if len(named) > MAX_FILES:
             invocation.machine.opaque(Cause.VALUE, "a patch of many files", invocation.span, invocation.origin)
 
@@ -69,13 +71,17 @@ def _second(names: str) -> str:
     return names[half + 1 :] if names[half : half + 1] == " " else names.rpartition(" ")[2]
 
 
-def _changed(invocation: Invocation, stream: Stream, name: str, *, gone: bool) -> None:
+def _changed(invocation: Invocation, stream: Stream, name: str, added: Sequence[str], *, gone: bool) -> None:
     if name.startswith('"') or HOLE in name:  # quoted as in C, or not known whole
         invocation.machine.opaque(Cause.VALUE, "the name of a file in a patch", invocation.span, invocation.origin)
         return
     rest = _stripped(invocation, name)
     if rest:
-        (delete if gone else edit)(invocation, Use("delete" if gone else "edit", Value(rest, span=stream.span)))
+        value = Value(rest, span=stream.span)
+        if gone:
+            delete(invocation, Use("delete", value))
+        else:
+            edit(invocation, Use("edit", value), added)
 
 
 def _stripped(invocation: Invocation, name: str) -> str:

@@ -12,17 +12,20 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
-from policyengine.effects import EvaluateCode, Where, WrittenFile
+from policyengine.effects import HOLE, EvaluateCode, Where, WrittenFile
 from policyengine.records import NamedTuple
 from policyengine.shell.interpret.arrivals import project_taint
 from policyengine.shell.interpret.evaluate import HIDDEN, Code, ScriptFile, evaluate, run_file, run_vaguely
 from policyengine.shell.interpret.invocation import Invocation
+from policyengine.shell.interpret.known import vaguely
 from policyengine.shell.interpret.machine import Machine
 from policyengine.shell.paths import base_name, resolve
-from policyengine.shell.values import Value
+from policyengine.shell.values import Value, from_template
 
 MAX_FILES = 16  # of one project that are read for one command
 MAX_TEXT = 32 * 1024  # characters of them together
+MAX_LINES = 32  # that were put into a file, and are looked at
+_QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)+)\"")
 
 
 class Project(NamedTuple):
@@ -65,13 +68,26 @@ def run_project(invocation: Invocation, project: Project) -> None:
                 EvaluateCode("sh", "file", False, file.taint, machine.where, invocation.span, invocation.origin)
             )
         elif project.texts is not None and file.text is not None:
-            for text in project.texts(file.text, words):
+            for text in _shell_texts(project, file, words):
                 code = Code("sh", Value(text, taint=file.taint, span=invocation.span), "file", base_name(file.path))
-                machine.forked(lambda code=code: evaluate(machine, code))  # type: ignore[misc]
+                vaguely(machine, from_template(file.text, file.taint), lambda code=code: _evaluated(machine, code))  # type: ignore[misc]
         elif project.texts is None:
             script = ScriptFile(file.path, False, (), invocation.span, project.language)
             run = run_file if project.language in ("make", "") else run_vaguely
             machine.forked(lambda run=run, script=script, file=file: run(machine, script, (file,)))  # type: ignore[misc]
+
+
+def _evaluated(machine: Machine, code: Code) -> None:
+    machine.forked(lambda: evaluate(machine, code))
+
+
+def _shell_texts(project: Project, file: WrittenFile, words: Sequence[str]) -> list[str]:
+    """The shell lines of a file; of one of which only what was put into it is known, all that may be such."""
+    text = file.text or ""
+    if project.texts is None or HOLE not in text:
+        return project.texts(text, words) if project.texts is not None else []
+    lines = [line for line in text.replace(HOLE, "").split("\n") if line.strip()][:MAX_LINES]
+    return [*lines, *[found for line in lines for found in _QUOTED.findall(line)]]
 
 
 def _files(invocation: Invocation, project: Project) -> list[WrittenFile]:

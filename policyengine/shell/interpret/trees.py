@@ -13,6 +13,7 @@ from policyengine.effects import Taint, Taints, WrittenFile
 
 FOREIGN: Taints = frozenset({Taint.FOREIGN})
 FROM_ELSEWHERE: Taints = frozenset({Taint.FETCHED, Taint.FOREIGN})
+LAID: Taints = frozenset({Taint.WORKSPACE})  # of what lay there before the run
 MAX_TREES = 64  # of one call
 _PATTERN = re.compile(r"[*?\[{]")
 

@@ -100,3 +100,9 @@ def one_of_lists(one: Sequence[Value], other: Sequence[Value]) -> tuple[Value, .
     """What is known of a list that is one of two."""
     more = UNKNOWN._replace(many=True)
     return tuple([one_of([a, b]) if a and b else more for a, b in zip_longest(one, other)])
+
+
+def put_into(owner: Value, put: Value) -> Value:
+    """A text that is not known, into which another one is put."""
+    rest = f"{owner.rest}\n{put.template}\n{HOLE}"[:MAX_SEVERAL]
+    return Value("", exact=False, taint=owner.taint | put.taint, rest=rest)

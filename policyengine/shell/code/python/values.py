@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from policyengine.effects import CLEAN, HOLE, Taint, Taints
-from policyengine.shell.code.python.bindings import Bindings, one_of
+from policyengine.shell.code.python.bindings import Bindings, one_of, put_into
 from policyengine.shell.code.python.decoders import DECODERS, MAX_TEXT, decoded
 from policyengine.shell.code.python.roundabout import (
     argument,
@@ -274,13 +274,8 @@ def _joined(scope: Scope, node: ast.JoinedStr, depth: int) -> Value:
 
 
 def _concatenated(values: list[Value]) -> Value:
-    text: list[str] = []
     taint = frozenset().union(*[value.taint for value in values]) if values else CLEAN
-    for value in values:
-        text.append(value.text)
-        if not value.exact:
-            return Value("".join(text), exact=False, taint=taint)
-    return Value("".join(text), taint=taint)
+    return from_template("".join([value.template for value in values]), taint)
 
 
 def _binary(scope: Scope, node: ast.BinOp, depth: int) -> Value:
@@ -306,6 +301,8 @@ def _call(scope: Scope, node: ast.Call, depth: int) -> Value:
         return _codec(scope, node, depth) if name == "codecs.decode" else Value("", exact=False, taint=_DECODED)
     if name in _SAME:
         return scope.text(first, depth) if first is not None else UNKNOWN
+    if name in ("re.sub", "re.subn") and len(node.args) > 2:
+        return put_into(scope.text(node.args[2], depth), scope.text(node.args[1], depth))
     if name == "os.path.join":
         return _path_joined([scope.text(argument, depth) for argument in node.args])
     if (
@@ -336,6 +333,8 @@ def _method(scope: Scope, node: ast.Call, func: ast.Attribute, depth: int) -> Va
         old, new = (scope.text(argument, depth) for argument in node.args)
         if old.exact and new.exact and old.text:
             return owner._replace(text=owner.text.replace(old.text, new.text))
+    if func.attr == "replace" and len(node.args) == 2:
+        return put_into(owner, scope.text(node.args[1], depth))
     if func.attr == "format":
         return braces(owner, [scope.text(item, depth) for item in node.args])
     return UNKNOWN._replace(taint=owner.taint)

@@ -1,0 +1,60 @@
+"""Files that this run wrote or changed: which ones a name may mean, and those of which only a part is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from policyengine.effects import Cause, Effect, Execute, Obscured, Opaque, Taint, WrittenFile
+from policyengine.shell.interpret.globs import computable, matches
+from policyengine.shell.interpret.machine import MAX_VERSIONS, Machine
+from policyengine.shell.values import Value
+
+_PATTERNS = frozenset("*?[")
+
+
+def matching(machine: Machine, pattern: str) -> tuple[WrittenFile, ...]:
+    """The files that a pattern for file names stands for, of those that this run wrote."""
+    if _PATTERNS.isdisjoint(pattern):
+        return _changed_together(machine, pattern)
+    paths = {**dict.fromkeys(machine.situation.written), **dict.fromkeys(machine.files)}
+    machine.spend(len(paths))
+    depth = pattern.count("/")
+    found = [
+        path for path in paths if path.count("/") == depth and computable(path, pattern) and matches(path, pattern)
+    ]
+    return tuple([file for path in found[:MAX_VERSIONS] for file in machine.file(path)])
+
+
+def _changed_together(machine: Machine, path: str) -> tuple[WrittenFile, ...]:
+    """What is known of a file that was changed together with others, by a pattern that it fits."""
+    for files in (machine.files, machine.situation.written):
+        for pattern in files:
+            if "*" in pattern and computable(path, pattern) and _fits(path, pattern):
+                return tuple([file._replace(path=path) for file in machine.file(pattern)])
+    return ()
+
+
+def _fits(path: str, pattern: str) -> bool:
+    if "**" in pattern:
+        return matches(path, pattern.replace("/**/", "/")) or matches(path, pattern)
+    return path.count("/") == pattern.count("/") and matches(path, pattern)
+
+
+def is_laid(text: Value) -> bool:
+    """Whether a text is that of a file which lay there before, changed in places (`edits`)."""
+    return not text.exact and not text.text and Taint.WORKSPACE in text.taint
+
+
+def vaguely(machine: Machine, text: Value, run: Callable[[], object]) -> None:
+    """Run what is known of a file; of one that lay there before it is no news that parts are not understood."""
+    at = len(machine.effects)
+    run()
+    if is_laid(text):
+        machine.effects[at:] = [effect for effect in machine.effects[at:] if not is_unread(effect)]
+
+
+def is_unread(effect: Effect) -> bool:
+    """Whether an effect says no more than that something was not understood."""
+    if isinstance(effect, Opaque):
+        return effect.cause is not Cause.LIMIT
+    return type(effect) is Obscured or (isinstance(effect, Execute) and effect.unknown)
