@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from policyengine.effects import Cause, Effect, Facts, Opaque
+from policyengine.effects import Cause, Effect, Execute, Facts, FileRead, Opaque
 from policyengine.shell.interpret.alternatives import together
 from policyengine.shell.interpret.commands import called, words
 from policyengine.shell.interpret.endings import left_by
@@ -34,6 +34,7 @@ class _Runner:
 
 
 _RUNNER = _Runner()
+MAX_AGAIN = 3  # readings more of a text in which commands that run beside each other read what others write
 
 
 def interpret(text: str, situation: Situation, programs: Programs) -> Facts:
@@ -52,6 +53,16 @@ def followed(text: str, situation: Situation, programs: Programs) -> tuple[Facts
 
 
 def _interpreted(machine: Machine, text: str) -> Facts:
+    _read(machine, text)
+    for _ in range(MAX_AGAIN):
+        if machine.files == machine.later or not (machine.fifos or (machine.jobs and _awaited(machine))):
+            break
+        machine = _again(machine)
+        _read(machine, text)
+    return _facts(machine)
+
+
+def _read(machine: Machine, text: str) -> None:
     try:
         script, fault = tolerant(text, machine.situation.dialect)
         if fault is not None:
@@ -60,7 +71,19 @@ def _interpreted(machine: Machine, text: str) -> Facts:
         _uncalled(machine)
     except (Limit, RecursionError) as limit:
         machine.effects.append(Opaque(Cause.LIMIT, str(limit), span=(0, len(text))))
-    return _facts(machine)
+
+
+def _awaited(machine: Machine) -> bool:
+    """Whether a file was written that something may have waited for in the background, to read or to run it."""
+    paths = {effect.path for effect in machine.effects if isinstance(effect, FileRead | Execute)}
+    return not paths.isdisjoint(machine.files)
+
+
+def _again(first: Machine) -> Machine:
+    """One reading more, in which what runs beside others knows what these write."""
+    machine = Machine(first.source, first.situation, first.programs, _RUNNER)
+    machine.later, machine.fifos, machine.notes = first.files, first.fifos, first.notes
+    return machine
 
 
 def interpret_code(language: str, text: str, situation: Situation, programs: Programs) -> Facts:

@@ -14,6 +14,7 @@ from policyengine.effects import (
     Taint,
     Taints,
     Where,
+    WrittenFile,
 )
 from policyengine.shell.interpret.arrivals import arrived_from, moved
 from policyengine.shell.interpret.edits import in_place
@@ -22,6 +23,7 @@ from policyengine.shell.interpret.evaluate import ScriptFile, run_file
 from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.links import linked, through
 from policyengine.shell.interpret.redirects import file_stream, is_standard
+from policyengine.shell.interpret.trees import FOREIGN
 from policyengine.shell.paths import Path, Place, base_name
 from policyengine.shell.programs import Use
 from policyengine.shell.urls import is_remote
@@ -81,11 +83,24 @@ def _written(invocation: Invocation, use: Use, append: bool, recursive: bool) ->
         )
     )  # fmt: skip
     if not unknown and not glob and invocation.where(use) is Where.HERE:
+        if invocation.origin in _PIPING:
+            _fifo(invocation, path)
+            return
         machine.write_file(path, invocation.content, append=append)
         if machine.trees and invocation.origin in _MOVING:
             moved(invocation, path)
 
 
+def _fifo(invocation: Invocation, path: str) -> None:
+    """A pipe with a name: what will come out of it is what others put in."""
+    machine = invocation.machine
+    operands = [value.text for value in invocation.reading.operands]
+    if invocation.origin in ("mkfifo", "gmkfifo") or operands[1:2] == ["p"]:
+        machine.fifos[path] = None
+        machine.files[path] = (WrittenFile(path, None, FOREIGN),)
+
+
+_PIPING = frozenset({"mkfifo", "gmkfifo", "mknod", "gmknod"})
 _MOVING = frozenset({"cp", "gcp", "mv", "gmv", "rsync", "install", "ditto", "ln"})
 _LINKING = frozenset({"ln", "gln", "link"})
 

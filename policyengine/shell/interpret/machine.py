@@ -98,10 +98,10 @@ class Machine:
 
     __slots__ = (
         "aliasing", "asynchronous", "base", "called", "calling", "cells", "code", "combinations", "commands",
-        "conditional", "depth", "described", "descriptors", "effects", "exports", "fields", "files", "fixed",
-        "links", "local", "most_commands", "most_fields", "next_descriptor", "notes", "out", "outputs", "passes",
-        "picks", "pipes", "positional", "programs", "runner", "scopes", "seen", "situation", "source", "stdin",
-        "texts", "trail", "trees", "ways", "where",
+        "conditional", "depth", "described", "descriptors", "effects", "exports", "fields", "fifos", "files", "fixed",
+        "jobs", "later", "links", "local", "most_commands", "most_fields", "next_descriptor", "notes", "out", "outputs",
+        "passes", "picks", "pipes", "positional", "programs", "runner", "scopes", "seen", "situation", "source",
+        "stdin", "texts", "trail", "trees", "ways", "where",
     )  # fmt: skip
 
     def __init__(self, source: str, situation: Situation, programs: Programs, runner: Runner) -> None:
@@ -111,6 +111,9 @@ class Machine:
         self.runner = runner
         self.effects: list[Effect] = []
         self.files: dict[str, tuple[WrittenFile, ...]] = {}
+        self.fifos: dict[str, None] = {}  # what is written into one reaches whoever reads it, sooner or later
+        self.later: dict[str, tuple[WrittenFile, ...]] = {}  # what files hold in the end, for who may read them then
+        self.jobs = False  # whether something ran in the background
         self.trees: dict[str, Taints] = dict(situation.left.trees)
         self.links: dict[str, str] = dict(situation.left.links)
         self.cells: dict[str, Any] = {"/cwd": Place(situation.cwd, bool(situation.cwd))}  # Any: by key, see `put`
@@ -209,6 +212,8 @@ class Machine:
     def write_file(self, path: str, stream: Stream, *, append: bool = False) -> None:
         """Remember what a file holds now; both versions where the write may not have happened."""
         old = self.file(path)
+        if path in self.fifos:
+            old, append = tuple([item for item in old if item.text is not None]), True
         texts: Sequence[str | None] = stream.choices or (stream.template,)
         if append and old:
             grown = old if len(old) * len(texts) <= MAX_APPENDED else old[-1:]
@@ -225,6 +230,8 @@ class Machine:
     def file(self, path: str) -> tuple[WrittenFile, ...]:
         """What the run knows of a file: the versions that it may hold; empty for a file it did not write."""
         found = self.files.get(path)
+        if self.later and path in self.later and (self.asynchronous or path in self.fifos):
+            return self.later[path] if path in self.fifos else (*(found or ()), *self.later[path])
         if found is not None:
             return found
         earlier = self.situation.written.get(path)

@@ -139,7 +139,11 @@ def deliver(machine: Machine, target: Target, stream: Stream, origin: str) -> No
         )
     elif target.kind == "command" and target.body is not None:
         machine.pipes.pop(target.path, None)
-        machine.emit(machine.capture(target.body.body, stream))
+        printed = machine.capture(target.body.body, stream)
+        if target.path.isdigit():  # a coprocess: another descriptor reads what it prints
+            machine.descriptors = {**machine.descriptors, int(target.path): printed}
+        else:
+            machine.emit(printed)
 
 
 # ------------------------------------------------------------------------------------------------------------ operators
@@ -167,7 +171,13 @@ def _both(machine: Machine, redirect: Redirect, wiring: Wiring, origin: str) -> 
         stream = read_stream(machine, value, origin)
         target = _opened(machine, value, append=True, origin=origin)
         deliver(machine, target, NOTHING, origin)
-        return _attach(machine, fd, stream, wiring)
+        if fd == "1":
+            return Wiring(wiring.stdin, target)
+        wiring = _attach(machine, fd, stream, wiring)
+        if fd != "0":  # what is written through it can be read through it
+            number = _number(machine, fd) if fd.isdigit() else max(machine.descriptors)
+            machine.descriptors = {**machine.descriptors, number: target}
+        return wiring
     if fd in ("0", "1"):
         stream = Stream(None, FETCHED, "", peer)
         return Wiring(stream, wiring.stdout) if fd == "0" else Wiring(wiring.stdin, Target("peer", peer=peer))
@@ -267,14 +277,22 @@ def _current_output(machine: Machine) -> Target:
 def _copied(machine: Machine, fd: str, found: Target | Stream, wiring: Wiring) -> Wiring:
     peer = found.peer
     if fd == "0":
-        stream = found if isinstance(found, Stream) else Stream(None, FETCHED, "", peer) if peer else OUTER_INPUT
-        return Wiring(stream, wiring.stdout)
+        return Wiring(held_by(machine, found), wiring.stdout)
     target = found if isinstance(found, Target) else Target("peer", peer=peer) if peer else _NULL
     if fd == "1":
         return Wiring(wiring.stdin, target)
     if fd != "2":
         machine.descriptors = {**machine.descriptors, _number(machine, fd): found}
     return wiring
+
+
+def held_by(machine: Machine, found: Target | Stream | None) -> Stream:
+    """What is read through a descriptor."""
+    if isinstance(found, Stream):
+        return found
+    if found is not None and found.kind == "file":
+        return file_stream(machine, Path(found.path, found.unknown))
+    return Stream(None, FETCHED, "", found.peer) if found is not None and found.peer else OUTER_INPUT
 
 
 # -------------------------------------------------------------------------------------------------------------- opening

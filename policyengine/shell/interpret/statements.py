@@ -157,6 +157,7 @@ def _item(machine: Machine, ended: Ended | None, operator: str, item: Statement)
 
 
 def _background(machine: Machine, node: Background) -> None:
+    machine.jobs = True
     machine.asynchronous += 1
     printed = machine.capture((node.command,)) if machine.out is not None else None
     if printed is None:
@@ -183,7 +184,7 @@ def _coprocess(machine: Machine, node: Coprocess) -> None:
     reading, writing = machine.next_descriptor, machine.next_descriptor - 1
     machine.next_descriptor -= 2
     body_of_it = Script((node.body,), node.start, node.end)
-    target = Target("peer", peer=out.peer) if out.peer is not None else Target("command", body=body_of_it)
+    target = Target("peer", peer=out.peer) if out.peer is not None else Target("command", str(reading), body=body_of_it)
     machine.descriptors = {**machine.descriptors, reading: out, writing: target}
     machine.put("!", JOB)
     machine.put(node.name, Variable((), "", {"0": Value(str(reading)), "1": Value(str(writing))}))

@@ -11,7 +11,8 @@ from policyengine.shell.interpret.assignments import set_variable
 from policyengine.shell.interpret.builtins.call import Call, flags, operands
 from policyengine.shell.interpret.latent import named
 from policyengine.shell.interpret.machine import Machine, Variable
-from policyengine.shell.interpret.streams import MAX_TEXT, OUTER_INPUT, Stream, stream_of_value
+from policyengine.shell.interpret.redirects import held_by
+from policyengine.shell.interpret.streams import MAX_TEXT, Stream, stream_of_value
 from policyengine.shell.values import UNKNOWN, Value, from_template, hull
 
 _ECHO_OPTION = lazily(r"-[neE]+\Z")
@@ -159,7 +160,7 @@ def read(machine: Machine, call: Call) -> None:
     array = _option_value(call, "a") or ""
     source = _option_value(call, "u")
     given = machine.stdin if source is None else machine.descriptors.get(int(source[:6])) if source.isdigit() else None
-    stdin = given if isinstance(given, Stream) else OUTER_INPUT
+    stdin = held_by(machine, given)
     if stdin.text is None:
         unknown = Value("", exact=False, taint=stdin.taint)
         for name in names or ["REPLY"]:
@@ -170,7 +171,7 @@ def read(machine: Machine, call: Call) -> None:
     line, rest = _record(call, stdin.text)
     if source is None:
         machine.stdin = stdin._replace(text=rest)
-    else:
+    elif isinstance(given, Stream):
         machine.descriptors = {**machine.descriptors, int(source[:6]): stdin._replace(text=rest)}
     if "r" not in flags(call):
         line = re.sub(r"\\(.)", r"\1", line)
