@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from policyengine.patterns import lazily
 from policyengine.shell.interpret.latent import evaluated
-from policyengine.shell.interpret.machine import Machine, Variable
+from policyengine.shell.interpret.machine import Machine
 from policyengine.shell.values import UNKNOWN, Value
 
 MAX_LENGTH = 2000  # characters of one expression; longer ones are not computed
@@ -56,7 +56,9 @@ def _changed(machine: Machine, name: str) -> None:
     if old is not None and old.items is not None:
         machine.put(name, old._replace(items={**old.items, "@": UNKNOWN}))
     else:
-        machine.put(name, Variable((UNKNOWN,)))
+        from policyengine.shell.interpret.assignments import give  # noqa: PLC0415  assigning computes subscripts
+
+        give(machine, name, (UNKNOWN,))
 
 
 def evaluate(machine: Machine, text: str) -> int | None:

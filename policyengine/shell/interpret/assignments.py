@@ -56,6 +56,7 @@ def set_variable(machine: Machine, name: str, value: Value, attributes: str, spa
         if letter in attributes:
             value = value._replace(text=change(value.text))
     value = Value(value.text, value.exact and not value.many, False, value.glob, value.taint, None, value.rest)
+    attributes += "x" * ((machine.exporting or name in machine.exports) and "x" not in attributes)
     old = machine.variable(name)
     if old is not None and old.items is not None:
         machine.put(name, old._replace(items=with_element(elements(old), "0", value)))
@@ -67,6 +68,24 @@ def set_variable(machine: Machine, name: str, value: Value, attributes: str, spa
         machine.effects.append(SetVariable(name, value.text, not value.exact, machine.where, span, ""))
         if name in HOLDING:
             run_held(machine, name, value._replace(span=span))
+
+
+def give(machine: Machine, name: str, values: tuple[Value, ...], span: Span | None = None) -> None:
+    """Let a variable hold what a loop, a builtin or an expansion finds for it: one of these values.
+
+    That is as good as an assignment; only a loop over a reference makes that refer elsewhere (bash manual 3.7.1).
+    """
+    target = referred(machine, name)
+    old = machine.variable(target)
+    attributes = old.attributes if old is not None else ""
+    if old is None and machine.exporting:
+        attributes, machine.exports[target] = "x", None
+    machine.put(target, Variable(values, attributes.replace("n", "")))
+    if "x" in attributes or target in ACTIVE or target in machine.exports:
+        for value in values:
+            machine.effects.append(SetVariable(target, value.text, not value.exact, machine.where, span, ""))
+            if target in HOLDING:
+                run_held(machine, target, value._replace(span=value.span or span))
 
 
 def restore(machine: Machine, before: Mapping[str, Variable | None]) -> None:

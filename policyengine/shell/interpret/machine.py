@@ -98,10 +98,10 @@ class Machine:
 
     __slots__ = (
         "aliasing", "asynchronous", "base", "called", "calling", "cells", "code", "combinations", "commands",
-        "conditional", "depth", "described", "descriptors", "effects", "exports", "fields", "fifos", "files", "fixed",
-        "jobs", "later", "links", "local", "most_commands", "most_fields", "next_descriptor", "notes", "out", "outputs",
-        "passes", "picks", "pipes", "positional", "programs", "runner", "scopes", "seen", "situation", "source",
-        "stdin", "texts", "trail", "trees", "ways", "where",
+        "conditional", "depth", "described", "descriptors", "effects", "exporting", "exports", "fields", "fifos",
+        "files", "fixed", "jobs", "later", "links", "local", "most_commands", "most_fields", "next_descriptor",
+        "notes", "out", "outputs", "passes", "picks", "pipes", "positional", "programs", "runner", "scopes", "seen",
+        "situation", "source", "stdin", "texts", "trail", "trees", "ways", "where",
     )  # fmt: skip
 
     def __init__(self, source: str, situation: Situation, programs: Programs, runner: Runner) -> None:
@@ -143,7 +143,7 @@ class Machine:
         self.most_fields = MAX_FIELDS + len(source) // CHARACTERS_PER_FIELD
         self.passes = 0
         self.depth = 0
-        self.aliasing = False
+        self.aliasing = self.exporting = False
         self.called: set[str] = set()  # functions that were called
         self.exports: dict[str, None] = {}  # names that were ever exported, in order
         self.local: list[tuple[str, Any]] | None = None  # what `local` hid, in the function that runs

@@ -9,7 +9,7 @@ from policyengine.shell.interpret.arrays import ANY, any_number, any_of, candida
 from policyengine.shell.interpret.choices import chosen, picked
 from policyengine.shell.interpret.globs import computable, replaced, without_prefix, without_suffix
 from policyengine.shell.interpret.latent import expanded, named
-from policyengine.shell.interpret.machine import Machine, Variable, common
+from policyengine.shell.interpret.machine import Machine, common
 from policyengine.shell.interpret.streams import MAX_TEXT
 from policyengine.shell.nodes import Literal, Parameter, Word
 from policyengine.shell.values import UNKNOWN, Value, from_template
@@ -274,7 +274,9 @@ def _defaulted(machine: Machine, part: Parameter, values: tuple[Value, ...], ope
         return (word,) if certain else (Value(""),) if unset else (_either(machine, part, Value(""), word),)
     result = values if certain else (word,) if unset else (_either(machine, part, word, values[0]),)
     if operator == "=" and not certain and part.name.isidentifier():
-        machine.put(part.name, Variable(result))
+        from policyengine.shell.interpret.assignments import give  # noqa: PLC0415  as above
+
+        give(machine, part.name, result, machine.span(part.start, part.end))
     return result
 
 

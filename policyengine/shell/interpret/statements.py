@@ -11,6 +11,7 @@ from typing import Any
 from policyengine.effects import Exhaust
 from policyengine.shell.interpret.arithmetic import arithmetic
 from policyengine.shell.interpret.arrays import any_of
+from policyengine.shell.interpret.assignments import give
 from policyengine.shell.interpret.choices import MAX_COMBINATIONS, each, every
 from policyengine.shell.interpret.commands import simple
 from policyengine.shell.interpret.joining import a_round, before, branches, join, loop, nothing
@@ -268,7 +269,11 @@ def _passes(machine: Machine, node: For, values: Sequence[Value]) -> None:
 
 
 def _pass(machine: Machine, node: For | Select, *values: Value) -> None:
-    machine.put(node.name, Variable(values))
+    old = machine.variable(node.name)
+    if old is not None and "n" in old.attributes and type(node) is For:
+        machine.put(node.name, Variable(values, "n"))
+    else:
+        give(machine, node.name, values, machine.span(node.start, node.end))
     body(machine, node.body)
 
 

@@ -19,7 +19,7 @@ BUILTINS: dict[str, Builtin] = {
     "break": running.leave_loop,
     "continue": running.leave_loop,
     "logout": running.leave,
-    "wait": environment.nothing,
+    "wait": environment.wait,
     "test": environment.test,
     "[": environment.test,
     "fg": environment.nothing,

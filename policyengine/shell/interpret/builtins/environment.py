@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 from policyengine.effects import SetVariable, System
 from policyengine.patterns import lazily
 from policyengine.shell.interpret.arithmetic import arithmetic
 from policyengine.shell.interpret.arrays import any_number, key_of, with_element
-from policyengine.shell.interpret.assignments import ACTIVE, assign, set_variable
+from policyengine.shell.interpret.assignments import ACTIVE, assign, give, set_variable
 from policyengine.shell.interpret.builtins.call import Call, flags, operands
+from policyengine.shell.interpret.held import HOLDING, run_held
 from policyengine.shell.interpret.latent import named
 from policyengine.shell.interpret.machine import Machine, Variable, join_values
 from policyengine.shell.interpret.parameters import variable_values
@@ -136,10 +139,17 @@ def _declare(machine: Machine, value: Value, word: Word | None, letters: str, *,
     elif hides or "x" not in letters:
         machine.put(name, Variable((), letters, {}) if {"a", "A"} & {*letters} else Variable((Value(""),), letters))
     if "x" in letters:
-        machine.exports[name] = None
-        known = variable_values(machine, name)
-        text = known[0] if known else Value("")
-        machine.effects.append(SetVariable(name, text.text, not text.exact, machine.where, value.span, "export"))
+        _export(machine, name, value)
+
+
+def _export(machine: Machine, name: str, word: Value) -> None:
+    """From now on programs see what a variable holds."""
+    machine.exports[name] = None
+    known = variable_values(machine, name)
+    text = known[0] if known else Value("")
+    machine.effects.append(SetVariable(name, text.text, not text.exact, machine.where, word.span, "export"))
+    if name in HOLDING and known:
+        run_held(machine, name, text._replace(span=word.span))
 
 
 def _plain(value: Value, word: Word) -> Word:
@@ -192,6 +202,12 @@ def set_options(machine: Machine, call: Call) -> None:
     arguments = call.arguments
     if [value.text for value in arguments[:2]] == ["+o", "history"]:
         machine.effects.append(System("log", "stop", "history", False, machine.where, call.span, call.name))
+    for value, after in itertools.zip_longest(arguments, arguments[1:]):
+        sign, letters = value.text[:1], value.text[1:]
+        if sign not in ("-", "+") or value.text == "--":
+            break
+        if "a" in letters or (letters[-1:] == "o" and after is not None and after.text == "allexport"):
+            machine.exporting = sign == "-"
     at = next(
         (at for at, value in enumerate(arguments) if value.text == "--" or value.text[:1] not in ("-", "+")), None
     )
@@ -236,8 +252,15 @@ def getopts(machine: Machine, call: Call) -> None:
     given = call.arguments[2:] or machine.positional or [UNKNOWN]
     machine.spend(len(given))
     for name in ([call.arguments[1].text] if len(call.arguments) > 1 else []) + ["OPTIND"]:
-        machine.put(name, Variable((UNKNOWN,)))
+        give(machine, name, (UNKNOWN,), call.span)
     machine.put("OPTARG", Variable(join_values([value._replace(many=False) for value in given])))
+
+
+def wait(machine: Machine, call: Call) -> None:
+    """`wait -p NAME`: the number of the job that ended goes into a variable."""
+    for value, after in zip(call.arguments, call.arguments[1:], strict=False):
+        if value.text[:1] == "-" and value.text.endswith("p"):
+            give(machine, after.text, (UNKNOWN,), call.span)
 
 
 def test(machine: Machine, call: Call) -> None:

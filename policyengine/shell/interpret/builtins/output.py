@@ -7,7 +7,7 @@ import re
 
 from policyengine.effects import CLEAN, Taint, Taints
 from policyengine.patterns import lazily
-from policyengine.shell.interpret.assignments import set_variable
+from policyengine.shell.interpret.assignments import give, set_variable
 from policyengine.shell.interpret.builtins.call import Call, flags, operands
 from policyengine.shell.interpret.latent import named
 from policyengine.shell.interpret.machine import Machine, Variable
@@ -86,7 +86,9 @@ def printf(machine: Machine, call: Call) -> None:
     if target is None:
         machine.emit(Stream(text, taint, span=hull(arguments)))
     else:
-        set_variable(machine, target, Value(text or "", text is not None, taint=taint), "", call.span)
+        old = machine.variable(target)
+        attributes = old.attributes if old is not None else ""
+        set_variable(machine, target, Value(text or "", text is not None, taint=taint), attributes, call.span)
 
 
 def _escaped(text: str) -> Taints:
@@ -164,7 +166,7 @@ def read(machine: Machine, call: Call) -> None:
     if stdin.text is None:
         unknown = Value("", exact=False, taint=stdin.taint)
         for name in names or ["REPLY"]:
-            machine.put(name, Variable((unknown,)))
+            give(machine, name, (unknown,), call.span)
         if array:
             machine.put(array, Variable((), "", {"@": unknown._replace(many=True)}))
         return
@@ -203,7 +205,7 @@ def _distribute(machine: Machine, names: list[str], array: str, line: str, taint
             text = line.strip() if separators is None else line
         else:
             text = " ".join(words[at:]) if last else words[at] if at < len(words) else ""
-        machine.put(name, Variable((Value(text, taint=taint),)))
+        give(machine, name, (Value(text, taint=taint),))
     if not names and not array:
         machine.put("REPLY", Variable((Value(line, taint=taint),)))
 
