@@ -10,13 +10,12 @@ import math
 import struct
 from collections.abc import Mapping
 from enum import IntEnum, StrEnum
-from functools import cached_property
 from types import MappingProxyType
 from typing import TypeAlias
 
 from policyengine.effects import Effect, Span
 from policyengine.errors import RequestError
-from policyengine.records import Record
+from policyengine.records import Record, computed_once
 
 Frozen: TypeAlias = "bool | int | float | str | tuple[Frozen, ...] | Mapping[str, Frozen] | None"
 Attributes: TypeAlias = Mapping[str, Frozen]
@@ -137,16 +136,18 @@ class Request(Record, slots=False):  # `digest` is computed once
     arguments: Attributes | None
     context: Context
 
-    @cached_property
+    @computed_once
     def digest(self) -> str:
         """SHA-256, hex, over a canonical encoding of the whole request except `context.now`; computed when asked for.
+
+        Tool and arguments are in it by `arguments_digest`, which every answer about a call needs as well.
 
         Raises:
             RequestError: a value has no canonical form (NaN, infinity, nesting beyond `MAX_VALUE_DEPTH`).
         """
         return digest_of(_request_value(self))
 
-    @cached_property
+    @computed_once
     def arguments_digest(self) -> str:
         """The same over tool and arguments alone: what an executor compares with what it is about to run.
 
@@ -252,7 +253,7 @@ class Decision(Record, slots=False):  # `id` and `request_digest` are computed w
     state_version: int = 0  # of the run's state before the call
     rewritten: Decision | None = None  # the decision about the rewritten call, where there was one
 
-    @cached_property
+    @computed_once
     def request_digest(self) -> str:
         """Name the request that was decided: its digest, or empty where there was none.
 
@@ -261,7 +262,7 @@ class Decision(Record, slots=False):  # `id` and `request_digest` are computed w
         """
         return "" if self.request is None else self.request.digest
 
-    @cached_property
+    @computed_once
     def id(self) -> str:
         """Name the decision: the same question to the same rules in the same state has the same answer and name.
 
@@ -329,8 +330,7 @@ def _request_value(request: Request) -> Frozen:
         (principal.id, tuple(sorted(principal.roles)), principal.attributes, principal.internal, principal.agent,
          principal.delegation),
         request.action,
-        (request.resource.kind.value, request.resource.id),
-        request.arguments,
+        request.arguments_digest,
         (context.scope_id, context.run_id, context.parent_run_id, context.step_id, context.thread_id, context.call_id,
          context.cwd, context.home, context.workspace, context.env, context.shell.value, context.platform,
          context.sandbox, context.depth, tuple(sorted(context.tags)), context.active_skills, context.model),
@@ -351,33 +351,60 @@ def digest_of(value: Frozen) -> str:
 
 
 _length = struct.Struct(">Q").pack
-_TEXT = tuple(b"s" + _length(size) for size in range(256))  # what stands before a short text
+# What stands before a short text, list or object.
+_TEXT, _LIST, _OBJECT = (tuple(tag + _length(size) for size in range(256)) for tag in (b"s", b"l", b"o"))
 
 
 def _encode(value: Frozen, into: list[bytes], depth: int) -> None:
-    if isinstance(value, str):
-        data = value.encode("utf-8", "surrogatepass")
-        size = len(data)
-        into.append(_TEXT[size] if size < 256 else b"s" + _length(size))
-        into.append(data)
-    elif value is None or isinstance(value, bool):
+    """Exact types are told first, as they are what frozen data has; an enumeration's member is a text or number too."""
+    kind = type(value)
+    if kind is str:
+        _encode_text(value, into)  # type: ignore[arg-type]  # mypy does not narrow by `type(x) is`
+    elif value is None or kind is bool:
         into.append(b"n" if value is None else b"t" if value else b"f")
+    elif kind is tuple:
+        _encode_list(value, into, depth)  # type: ignore[arg-type]
+    elif isinstance(value, str):
+        _encode_text(value, into)
     elif isinstance(value, int):
         digits = b"%x" % value  # hexadecimal has no limit on digits
         into.append(b"i" + _length(len(digits)) + digits)
     elif isinstance(value, float):
         into.append(b"d" + struct.pack(">d", _finite(value)))
-    elif depth > MAX_VALUE_DEPTH:
-        raise _too_deep()
     elif isinstance(value, tuple):
-        into.append(b"l" + _length(len(value)))
-        for item in value:
-            _encode(item, into, depth + 1)
+        _encode_list(value, into, depth)
     else:
-        into.append(b"o" + _length(len(value)))
-        for key in sorted(value):
-            _encode(key, into, depth)
-            _encode(value[key], into, depth + 1)
+        _encode_object(value, into, depth)
+
+
+def _encode_text(value: str, into: list[bytes]) -> None:
+    data = value.encode("utf-8", "surrogatepass")
+    size = len(data)
+    into += (_TEXT[size] if size < 256 else b"s" + _length(size), data)
+
+
+def _encode_list(value: tuple[Frozen, ...], into: list[bytes], depth: int) -> None:
+    if depth > MAX_VALUE_DEPTH:
+        raise _too_deep()
+    size = len(value)
+    into.append(_LIST[size] if size < 256 else b"l" + _length(size))
+    for item in value:
+        if type(item) is str:  # most are: a call less for each
+            data = item.encode("utf-8", "surrogatepass")
+            size = len(data)
+            into += (_TEXT[size] if size < 256 else b"s" + _length(size), data)
+        else:
+            _encode(item, into, depth + 1)
+
+
+def _encode_object(value: Mapping[str, Frozen], into: list[bytes], depth: int) -> None:
+    if depth > MAX_VALUE_DEPTH:
+        raise _too_deep()
+    size = len(value)
+    into.append(_OBJECT[size] if size < 256 else b"o" + _length(size))
+    for key in sorted(value):
+        _encode_text(key, into)
+        _encode(value[key], into, depth + 1)
 
 
 def _finite(value: float) -> float:

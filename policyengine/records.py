@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections import namedtuple
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar, dataclass_transform
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from inspect import Signature
 
-__all__ = ["NamedTuple", "Record", "named_tuple", "replace"]
+__all__ = ["NamedTuple", "Record", "computed_once", "named_tuple", "replace"]
+
+T = TypeVar("T")
 
 try:
     from _collections import _tuplegetter  # type: ignore[import-not-found]  # as `collections` does, with its fallback
@@ -109,6 +112,23 @@ else:
 
 
 # -------------------------------------------------------------------------------------------------------------- records
+class computed_once(Generic[T]):  # noqa: N801  used like `property`
+    """A property of a record with `slots=False` that is computed when it is first asked for, and kept.
+
+    As `functools.cached_property`, without the lock that Python 3.11 takes there: of two threads both may compute it.
+    """
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self._compute = compute
+        self._name = compute.__name__
+        self.__doc__ = compute.__doc__
+
+    def __get__(self, record: Any, owner: object = None) -> T:
+        """Compute the value; from then on it is found in the record before this is asked."""
+        value = record.__dict__[self._name] = self._compute(record)
+        return value
+
+
 class _DataclassFields:
     """Lets `dataclasses.replace`, `fields` and `asdict` take records for the dataclasses that they are in spirit."""
 

@@ -46,7 +46,9 @@ class Macs:
         if not given:
             raise AuditError("audit.key", "an audit log needs a key")
         self.kid = given[0].kid
-        self._derived = {(key.kid, use): _derived(key, use) for key in given for use in Use}
+        self._derived = {
+            (key.kid, use): hmac.new(_derived(key, use), digestmod="sha256") for key in given for use in Use
+        }
         if len(self._derived) < len(given) * len(Use):
             raise AuditError("audit.key", "two keys have the same id")
 
@@ -54,17 +56,15 @@ class Macs:
         """Whether there is a key of that id."""
         return (kid, Use.RECORD) in self._derived
 
-    def writing(self, use: Use) -> bytes:
-        """Give the key that writers use."""
-        return self._derived[self.kid, use]
-
-    def mac(self, use: Use, data: bytes) -> str:
-        """Give the MAC, hex, of what is written."""
-        return hmac.digest(self.writing(use), data, "sha256").hex()
+    def mac(self, use: Use, data: bytes, kid: str = "") -> str:
+        """Give the MAC, hex, of what is written; under the key that writers use, or another known one."""
+        begun = self._derived[kid or self.kid, use].copy()  # it has taken the key in already
+        begun.update(data)
+        return begun.hexdigest()
 
     def holds(self, use: Use, kid: str, data: bytes, mac: str) -> bool:
         """Whether a MAC is the one that a known key gives."""
-        return hmac.compare_digest(hmac.digest(self._derived[kid, use], data, "sha256").hex(), mac)
+        return hmac.compare_digest(self.mac(use, data, kid), mac)
 
 
 def _derived(key: AuditKey, use: Use) -> bytes:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import hmac
 import os
 import time
 from collections.abc import Mapping
@@ -105,7 +104,6 @@ class Segment:
             raise
         self._start = f'{{"v":1,"segment":"{self.name}","seq":'
         self._kid = f',"kid":"{macs.kid}","prev":"'
-        self._key = macs.writing(Use.RECORD)
         self._dirty = False  # whether there may be a line behind the last one that was acknowledged
         self._checked = -CHECK_SECONDS
         self._length = 0  # bytes of the last line, if it is one of this writer's
@@ -165,7 +163,7 @@ class Segment:
         at = now if now > self.at else self.at
         seq = self.count + 1
         said = f'{self._start}{seq},"at":{at!r}{self._kid}{self.last}","record":{body}'.encode("ascii")
-        line = said + f',"mac":"{hmac.digest(self._key, said, "sha256").hex()}"}}\n'.encode("ascii")
+        line = said + f',"mac":"{self._macs.mac(Use.RECORD, said)}"}}\n'.encode("ascii")
         if len(line) > MAX_LINE:
             raise AuditError("audit.too-large", f"a record of more than {MAX_LINE} bytes")
         self._write(line)

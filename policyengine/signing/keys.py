@@ -23,7 +23,7 @@ from typing import NoReturn
 from policyengine.errors import TokenError
 
 LEAST_BYTES = 32  # of a secret: as many as SHA-256 gives (RFC 2104, section 3)
-MAX_DERIVED = 1024  # derived keys that a keyring keeps, 32 bytes each
+MAX_DERIVED = 1024  # derived keys that a keyring keeps, each taken in by an HMAC
 DOMAIN = b"policyengine/1/"  # before every label, so that a secret that others use too gives other keys here
 _KID = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 
@@ -94,7 +94,7 @@ class Keyring(_Unpicklable):
         if len(active) != 1:
             raise TokenError("key.active", f"exactly one key has to be active, not {len(active)}")
         self.active = active[0]
-        self._derived: dict[tuple[str, str, bytes], bytes] = {}
+        self._derived: dict[tuple[str, str, bytes], hmac.HMAC] = {}
 
     def __repr__(self) -> str:
         return f"Keyring({list(self._keys.values())!r})"
@@ -119,12 +119,16 @@ class Keyring(_Unpicklable):
         """
         self.check(kid)
         kept, at = self._derived, (kid, label, scope)
-        derived = kept.get(at) or _derived(self._keys[kid], label, scope)
-        if len(kept) < MAX_DERIVED:
-            kept[at] = derived
-        else:  # another dict, since other threads may be using this one
-            self._derived = {at: derived}
-        return hmac.digest(derived, message, "sha256")
+        keyed = kept.get(at)
+        if keyed is None:
+            keyed = hmac.new(_derived(self._keys[kid], label, scope), digestmod="sha256")
+            if len(kept) < MAX_DERIVED:
+                kept[at] = keyed
+            else:  # another dict, since other threads may be using this one
+                self._derived = {at: keyed}
+        begun = keyed.copy()  # in which the key has been taken in already: that is half of what a short message costs
+        begun.update(message)
+        return begun.digest()
 
 
 def _derived(key: Key, label: str, scope: bytes) -> bytes:
