@@ -25,7 +25,7 @@ from policyengine.records import NamedTuple
 from policyengine.shell.code import is_filled_in, read_code
 from policyengine.shell.interpret.acts import carried, perform
 from policyengine.shell.interpret.joining import one_of
-from policyengine.shell.interpret.known import is_unread, matching, vaguely
+from policyengine.shell.interpret.known import is_unread, matching, possible, vaguely
 from policyengine.shell.interpret.machine import Limit, Machine
 from policyengine.shell.interpret.streams import OUTER_INPUT, Stream
 from policyengine.shell.interpret.syntax import readings
@@ -307,7 +307,19 @@ def run_script(machine: Machine, file: ScriptFile, origin: str) -> None:
         run_file(machine, file, versions)
         return
     machine.effects.append(EvaluateCode(file.language, "file", False, CLEAN, machine.where, file.span, origin))
+    if file.unknown:
+        run_some(machine, file)
     machine.emit(Stream(None, _UNTRUSTED))
+
+
+def run_some(machine: Machine, file: ScriptFile) -> None:
+    """Run what this run wrote and a script of an unknown name may be: what these are known to do counts."""
+    suffixes = [suffix for suffix, language in _SUFFIXES.items() if language == file.language]
+    if machine.where is Where.HERE and (machine.files or machine.situation.written):
+        for version in possible(machine, file.path, suffixes):
+            if version.text is not None or version.taint & HIDDEN:
+                run = file._replace(path=version.path, unknown=False)
+                machine.forked(lambda run=run, version=version: run_vaguely(machine, run, (version,)))  # type: ignore[misc]
 
 
 def _versions(machine: Machine, file: ScriptFile) -> tuple[WrittenFile, ...]:
@@ -337,6 +349,8 @@ def source_file(machine: Machine, path: str, unknown: bool, span: Span | None, r
     one_of(machine, [lambda version=version: run_version(version) for version in versions])  # type: ignore[misc]
     if not versions:
         machine.effects.append(EvaluateCode("sh", "file", False, frozenset(), machine.where, span, "source"))
+        if unknown:
+            run_some(machine, ScriptFile(path, True, (), span, "sh"))
     del machine.calling[path]
 
 

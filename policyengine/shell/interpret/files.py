@@ -19,7 +19,7 @@ from policyengine.effects import (
 from policyengine.shell.interpret.arrivals import arrived_from, moved
 from policyengine.shell.interpret.edits import in_place
 from policyengine.shell.interpret.entries import Folder, entries, folder
-from policyengine.shell.interpret.evaluate import ScriptFile, run_file
+from policyengine.shell.interpret.evaluate import ScriptFile, run_file, run_some
 from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.links import linked, through
 from policyengine.shell.interpret.redirects import file_stream, is_standard
@@ -208,6 +208,8 @@ def execute(invocation: Invocation, use: Use) -> None:
     if known:
         script = ScriptFile(path.path, False, (), value.span)
         machine.forked(lambda: run_file(machine, script, known))
+    if invocation.origin == "run-parts" and not known and invocation.where(use) is Where.HERE:
+        run_some(machine, ScriptFile(invocation.path(use).path.rstrip("/") + "/", True, (), value.span, "sh"))
     taint = file_stream(machine, path).taint & _FETCHED if path.path and machine.file(path.path) else CLEAN
     machine.effects.append(
         Execute(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from policyengine.effects import Cause, Effect, Execute, Obscured, Opaque, Taint, WrittenFile
 from policyengine.shell.interpret.globs import computable, matches
 from policyengine.shell.interpret.machine import MAX_VERSIONS, Machine
+from policyengine.shell.paths import base_name
 from policyengine.shell.values import Value
 
 _PATTERNS = frozenset("*?[")
@@ -18,10 +19,7 @@ def matching(machine: Machine, pattern: str) -> tuple[WrittenFile, ...]:
         return _changed_together(machine, pattern)
     paths = {**dict.fromkeys(machine.situation.written), **dict.fromkeys(machine.files)}
     machine.spend(len(paths))
-    depth = pattern.count("/")
-    found = [
-        path for path in paths if path.count("/") == depth and computable(path, pattern) and matches(path, pattern)
-    ]
+    found = [path for path in paths if computable(path, pattern) and _fits(path, pattern)]
     return tuple([file for path in found[:MAX_VERSIONS] for file in machine.file(path)])
 
 
@@ -38,6 +36,16 @@ def _fits(path: str, pattern: str) -> bool:
     if "**" in pattern:
         return matches(path, pattern.replace("/**/", "/")) or matches(path, pattern)
     return path.count("/") == pattern.count("/") and matches(path, pattern)
+
+
+def possible(machine: Machine, start: str, suffixes: Collection[str]) -> tuple[WrittenFile, ...]:
+    """The files, scripts by the ends of their names, that one may be of whose name only the beginning is known."""
+    found: list[WrittenFile] = []
+    for path in {**dict.fromkeys(machine.situation.written), **dict.fromkeys(machine.files)}:
+        name = base_name(path)
+        if path.startswith(start) and ("." not in name.lstrip(".") or name.rpartition(".")[2] in suffixes):
+            found += machine.file(path)
+    return tuple(found[-MAX_VERSIONS:])
 
 
 def is_laid(text: Value) -> bool:

@@ -17,7 +17,7 @@ from policyengine.shell.interpret.machine import Machine, Variable
 from policyengine.shell.interpret.patches import patched
 from policyengine.shell.interpret.projects import PROJECTS, run_project
 from policyengine.shell.interpret.roles import ROLES, language_role
-from policyengine.shell.interpret.streams import OUTER_INPUT, Stream
+from policyengine.shell.interpret.streams import NOTHING, OUTER_INPUT, Stream
 from policyengine.shell.programs import Program, Tail, Use, filled, read_arguments
 from policyengine.shell.values import UNKNOWN, Value, from_template
 
@@ -227,7 +227,7 @@ def _tail(invocation: Invocation, tail: Tail) -> None:
 
 
 def _run_tail(invocation: Invocation, tail: Tail) -> None:
-    machine = invocation.machine
+    machine, reading = invocation.machine, invocation.reading
     invocation.printed = True
     if tail.module and tail.words[0].exact and machine.program(tail.words[0].text) is None:
         invocation.module(tail.words)
@@ -235,8 +235,14 @@ def _run_tail(invocation: Invocation, tail: Tail) -> None:
     if not tail.appended:
         machine.runner.words(machine, tail.words)
         return
-    for words in _filled(invocation, tail):
+    commands = _filled(invocation, tail)
+    if invocation.origin in _EMPTY_INPUT and not any(use.option in ("-a", "--arg-file") for use in reading.uses):
+        machine.stdin = NOTHING
+    for words in commands:
         machine.runner.words(machine, words)
+
+
+_EMPTY_INPUT = frozenset({"xargs", "gxargs"})  # what they start reads nothing (xargs(1))
 
 
 def _filled(invocation: Invocation, tail: Tail) -> list[tuple[Value, ...]]:
