@@ -10,7 +10,7 @@ from policyengine.shell.interpret.machine import Machine, Variable, common, join
 from policyengine.shell.values import UNKNOWN, Value
 
 MAX_ELEMENTS = 256  # of an array that are kept one by one
-MAX_SEVERAL = 16 * 1024  # characters of all the texts of which a value is one
+MAX_SEVERAL = 4 * 1024  # characters of all the texts of which a value is one
 ANY = "@"  # the key of elements whose subscripts are not known, of all together
 
 

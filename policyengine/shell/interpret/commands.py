@@ -22,7 +22,7 @@ from policyengine.effects import (
 from policyengine.shell.interpret.assignments import assign, restore
 from policyengine.shell.interpret.builtins import BUILTINS, Call
 from policyengine.shell.interpret.builtins.environment import declare, declare_array
-from policyengine.shell.interpret.choices import each
+from policyengine.shell.interpret.choices import MAX_COMBINATIONS, each
 from policyengine.shell.interpret.disguises import disguised, disguised_again, has_substitution, is_plain
 from policyengine.shell.interpret.endings import revived
 from policyengine.shell.interpret.evaluate import ScriptFile, driven, run_file, shell_text
@@ -43,6 +43,7 @@ from policyengine.shell.paths import base_name, is_below, resolve
 from policyengine.shell.values import Value
 
 MAX_CALLS = 12  # nested calls of functions
+MAX_TRIED = 512  # words of a command times the combinations of values that are tried for it
 HANDED_ON = 3  # fields that each word counts for which one command hands on to another (`env env env …`)
 
 # Directories whose files are the programs of that name (hier(7), XDG, virtual environments, node_modules/.bin).
@@ -59,7 +60,7 @@ _UNKNOWN_SOURCE: Taints = frozenset({Taint.INPUT})
 def simple(machine: Machine, node: SimpleCommand) -> None:
     """Interpret a simple command, once for each combination of the values that its words may have."""
     machine.step()
-    each(machine, _once, machine, node)
+    each(machine, _once, machine, node, most=max(1, min(MAX_COMBINATIONS, MAX_TRIED // (len(node.words) or 1))))
 
 
 def _once(machine: Machine, node: SimpleCommand) -> None:
@@ -173,6 +174,7 @@ def _unknown_name(
     machine.emit(Stream(None, head.taint | machine.stdin.taint | _UNKNOWN_SOURCE))
     found = unset_reading(machine, nodes, [head, *arguments]) if nodes else []
     if found:
+        machine.step()
         machine.forked(lambda: dispatch(machine, found, (), span))
     for line in head.template.split("\n")[:MAX_CHOICES] if head.rest else ():
         named = [
@@ -181,6 +183,7 @@ def _unknown_name(
         ]
         read = [*named, *(arguments if named or not line else ())]  # of several texts one may be empty
         if read:
+            machine.step()
             machine.forked(lambda: dispatch(machine, read, (), span))  # noqa: B023  called at once
 
 
@@ -266,6 +269,7 @@ def _wrapped(machine: Machine, first: Sequence[Value], arguments: Sequence[Value
     """What nobody described may run the command among its arguments (`frob exec . rm -rf x`): that is judged too."""
     for at, value in enumerate(first):
         if value.exact and machine.program(base_name(value.text)) is not None:
+            machine.step()
             machine.forked(lambda: dispatch(machine, [*arguments[at:]], (), span))  # noqa: B023  called at once
             return
 

@@ -24,7 +24,7 @@ from policyengine.shell.values import Value
 
 MAX_BYTES = 256 * 1024  # of the analysed text, in UTF-8
 MAX_DEPTH = 40  # nesting of statements, substitutions, code strings and calls together
-MAX_COMMANDS, CHARACTERS_PER_COMMAND = 800, 32  # simple commands that are interpreted; one more for each so many
+MAX_COMMANDS, CHARACTERS_PER_COMMAND = 700, 64  # simple commands that are interpreted; one more for each so many
 MAX_FIELDS, CHARACTERS_PER_FIELD = 10_000, 4  # arguments and what comes out of expansions; likewise
 MAX_CODE = 64 * 1024  # characters of computed and nested code beyond the length of the text itself
 MAX_PASSES = 200  # loop bodies interpreted more than once, over the whole call

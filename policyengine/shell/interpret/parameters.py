@@ -15,6 +15,7 @@ from policyengine.shell.nodes import Literal, Parameter, Word
 from policyengine.shell.values import UNKNOWN, Value, from_template
 
 MAX_REFERENCES = 8
+EXPANDED = 3  # fields that reading one parameter counts for, beside those that it gives
 UNKNOWN_NAME = "__unknown"  # stands in generated code for what is not known
 _new = tuple.__new__
 _MANY = Value("", exact=False, many=True)
@@ -22,6 +23,7 @@ _MANY = Value("", exact=False, many=True)
 
 def parameter(machine: Machine, part: Parameter, *, quoted: bool) -> tuple[Value, ...]:
     """The values of `$name` or `${…}`: one, or for `$@` and whole arrays one for each element."""
+    machine.spend(EXPANDED)
     span = machine.span(part.start, part.end)
     values = tuple([_new(Value, (*value[:5], span, value.rest)) for value in _values(machine, part)])
     listed = _is_list(part)

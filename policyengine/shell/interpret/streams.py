@@ -11,7 +11,7 @@ from policyengine.shell.values import Value, from_template
 
 MAX_TEXT = 64 * 1024  # of one computed value, stream or file
 MAX_ALTERNATIVES = 8  # of what an output may hold
-MAX_BACK = 32  # pieces of each that are compared where they are more
+MAX_BACK = 12  # pieces of each that are compared where they are more
 
 
 class Stream(NamedTuple):
