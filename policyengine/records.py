@@ -112,7 +112,7 @@ else:
 
 
 # -------------------------------------------------------------------------------------------------------------- records
-class computed_once(Generic[T]):  # noqa: N801  used like `property`
+class computed_once(Generic[T]):
     """A property of a record with `slots=False` that is computed when it is first asked for, and kept.
 
     As `functools.cached_property`, without the lock that Python 3.11 takes there: of two threads both may compute it.

@@ -49,7 +49,9 @@ def _plain(value: object) -> dict[str, Any]:
     raise TypeError(f"a value of type `{type(value).__name__}`")
 
 
-_encode = JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), default=_plain).encode
+_encode = JSONEncoder(
+    ensure_ascii=True, allow_nan=False, check_circular=False, separators=(",", ":"), default=_plain
+).encode  # what contains itself nests too deep
 
 
 def record_json(record: Mapping[str, Frozen]) -> str:

@@ -154,8 +154,11 @@ class SkillFolders:
         return None
 
     def permits(self, skill: Skill, agent: str) -> bool:
-        """Say whether an agent may use a skill: one that the settings do not name may use every one."""
-        settings = self.settings()
+        """Say whether an agent may use a skill: one that the settings do not name may use every one.
+
+        The settings are those in whose light the skill was found just before.
+        """
+        settings = self._settings or self.settings()
         allowed = settings.agents.get(agent)
         known = self._kept.get(skill.path)
         if allowed is None or not allowed.isdisjoint(known.ids if known else ids_of(skill.path, settings.roots)):

@@ -59,10 +59,19 @@ class Engine(Record):
         if self.clock is None and (self.remote or self.deadline is not None):
             raise UsageError("a deadline needs a clock")
 
-    def decide(self, request: Request, state: RunState, grants: Iterable[Grant] = ()) -> tuple[Decision, RunState]:
-        """Decide a call, and say what the run is after it."""
+    def decide(
+        self, request: Request, state: RunState, grants: Iterable[Grant] = (), *, known: Facts | None = None
+    ) -> tuple[Decision, RunState]:
+        """Decide a call, and say what the run is after it.
+
+        Args:
+            request: the call.
+            state: the run so far.
+            grants: answers on offer.
+            known: what `analyze` has said of just this request in this run, where somebody has asked it already.
+        """
         offered = tuple(grants)
-        first, facts = self._decide_once(request, state, offered)
+        first, facts = self._decide_once(request, state, offered, known)
         again = rewritten(request, first)
         if again is None:
             return first, after(state, facts, first)
@@ -71,11 +80,11 @@ class Engine(Record):
         return decision, after(state, facts, decision)
 
     async def adecide(
-        self, request: Request, state: RunState, grants: Iterable[Grant] = ()
+        self, request: Request, state: RunState, grants: Iterable[Grant] = (), *, known: Facts | None = None
     ) -> tuple[Decision, RunState]:
         """Decide as `decide` does, without blocking the event loop while remote policies are asked."""
         offered = tuple(grants)
-        first, facts = await self._adecide_once(request, state, offered)
+        first, facts = await self._adecide_once(request, state, offered, known)
         again = rewritten(request, first)
         if again is None:
             return first, after(state, facts, first)
@@ -113,8 +122,10 @@ class Engine(Record):
         except Exception as error:  # a policy that fails denies
             return raised(policy, error)
 
-    def _decide_once(self, request: Request, state: RunState, grants: tuple[Grant, ...]) -> tuple[Decision, Facts]:
-        facts, verdicts = self._judge(request, state)
+    def _decide_once(
+        self, request: Request, state: RunState, grants: tuple[Grant, ...], known: Facts | None = None
+    ) -> tuple[Decision, Facts]:
+        facts, verdicts = self._judge(request, state, known)
         for policy in self.remote:
             if _is_denied(verdicts):
                 break
@@ -122,24 +133,24 @@ class Engine(Record):
         return self._decision(request, facts, state, verdicts, grants), facts
 
     async def _adecide_once(
-        self, request: Request, state: RunState, grants: tuple[Grant, ...]
+        self, request: Request, state: RunState, grants: tuple[Grant, ...], known: Facts | None = None
     ) -> tuple[Decision, Facts]:
-        facts, verdicts = self._judge(request, state)
+        facts, verdicts = self._judge(request, state, known)
         for policy in self.remote:
             if _is_denied(verdicts):
                 break
             verdicts.append(await self._aanswer(policy, request, facts, state))
         return self._decision(request, facts, state, verdicts, grants), facts
 
-    def _judge(self, request: Request, state: RunState) -> tuple[Facts, list[Verdict]]:
+    def _judge(self, request: Request, state: RunState, known: Facts | None) -> tuple[Facts, list[Verdict]]:
         """What the call would do, and what the policies say that need nothing else."""
-        facts, verdicts = self._analyzed(request, state)
+        facts, verdicts = self._analyzed(request, state, known)
         verdicts += [self.answer(policy, request, facts, state) for policy in self.policies]
         return facts, verdicts
 
-    def _analyzed(self, request: Request, state: RunState) -> tuple[Facts, list[Verdict]]:
+    def _analyzed(self, request: Request, state: RunState, known: Facts | None) -> tuple[Facts, list[Verdict]]:
         try:
-            facts = self.analyze(request, state)
+            facts = self.analyze(request, state) if known is None else known
         except Exception as error:  # an analysis that fails must not let anything through
             return no_analysis("engine.analyzer-raised", f"The analysis failed ({type(error).__name__}).")
         if not are_facts(facts):

@@ -115,7 +115,7 @@ def _exposed(parts: Parts, run: Run, step: Remembered, presented: Presented) -> 
     token, is_known = run.exposure or step.exposure, parts.now() < step.expires
     if is_known:
         yield Only(step.visible, _HIDDEN)
-    if not token or (is_known and compare_digest(token.encode("utf-8", "replace"), step.exposure.encode())):
+    if not token or (is_known and _are_same(token, step.exposure)):
         return
     try:
         names = verified_exposure(parts, token, run).names
@@ -124,6 +124,11 @@ def _exposed(parts: Parts, run: Run, step: Remembered, presented: Presented) -> 
         return
     if names is not None:
         yield Only(names, _HIDDEN)
+
+
+def _are_same(token: str, remembered: str) -> bool:
+    """Whether a token is the one that this gate remembers; mostly it is the very same text."""
+    return token is remembered or compare_digest(token.encode("utf-8", "replace"), remembered.encode())
 
 
 def bounds_of_agent(parts: Parts, run: Run, presented: Presented) -> tuple[Policy, ...]:

@@ -96,22 +96,24 @@ def _settled(held: Held, request: Request, run: Run, presented: Presented) -> St
 
 def _judged(parts: Parts, case: Case, state: RunState) -> Steps[Judged]:
     """Decide, with loads of skills noted before, and what the host cannot enforce denied afterwards."""
+    known: Facts | None = None
     if parts.skills is not None:
         known = analysed(case.engine, case.request, state)
-        state = attempted(parts, state, [known])
-        case = case if known is None else case._replace(engine=known.engine)
+        state = attempted(parts, state, [(case.request, known)])
     case.presented.cwd = state.cwd
     grants = (*parts.grants, *case.run.grants)
-    judged = yield from _asked(case.engine, case.request, state, grants)
+    judged = yield from _asked(case.engine, case.request, state, grants, known)
     if judged.decision.outcome is Outcome.ASK and case.run.approvals:
         judged = yield from _answered(parts, case, judged, state, grants)
     decision = enforceable(judged.decision, parts.capabilities, parts.content)
     return judged if decision is judged.decision else Judged(decision, after(state, NO_FACTS, decision))
 
 
-def _asked(engine: Engine, request: Request, state: RunState, grants: tuple[Grant, ...]) -> Steps[Judged]:
+def _asked(
+    engine: Engine, request: Request, state: RunState, grants: tuple[Grant, ...], known: Facts | None = None
+) -> Steps[Judged]:
     try:
-        decision, later = yield Decide(engine, request, state, grants)
+        decision, later = yield Decide(engine, request, state, grants, known)
     except engine.control_flow:
         raise
     except Exception as error:  # an engine that fails must not be taken for one that allows
@@ -249,8 +251,8 @@ def _noted(parts: Parts, run: Run, cases: Sequence[Case | Decision]) -> Steps[tu
         yield from ()
         noted = state
         if parts.skills is not None:
-            loads = [analysed(one.engine, one.request, state) for one in cases if isinstance(one, Case)]
-            noted = attempted(parts, state, loads)
+            asked = [one for one in cases if isinstance(one, Case)]
+            noted = attempted(parts, state, [(one.request, analysed(one.engine, one.request, state)) for one in asked])
         return noted
 
     problem = yield from changed(parts, run, change)

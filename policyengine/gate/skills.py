@@ -49,32 +49,21 @@ def _user_message(message: Message) -> UserMessage:
 
 
 # --------------------------------------------------------------------------------------------------------------- loads
-class Analysed(NamedTuple):
-    """An engine that does not analyse a call a second time, and what the first time gave."""
-
-    engine: Engine
-    request: Request
-    facts: Facts
-
-
-def analysed(engine: Engine, request: Request, state: RunState) -> Analysed | None:
+def analysed(engine: Engine, request: Request, state: RunState) -> Facts | None:
     """Analyse a call ahead of its decision; None where that fails, which the decision then meets as well."""
     try:
-        facts = engine.analyze(request, state)
+        return engine.analyze(request, state)
     except engine.control_flow:
         raise
     except Exception:  # the engine denies what it cannot analyse
         return None
-    analyze = engine.analyze
-    known = replace(engine, analyze=lambda one, run: facts if one is request else analyze(one, run))
-    return Analysed(known, request, facts)
 
 
-def attempted(parts: Parts, state: RunState, calls: Iterable[Analysed | None]) -> RunState:
+def attempted(parts: Parts, state: RunState, calls: Iterable[tuple[Request, Facts | None]]) -> RunState:
     """Note the skills that calls are about to load, before any of them is decided."""
     if parts.skills is None:
         return state
-    return parts.skills.attempt(state, [(one.request, one.facts) for one in calls if one is not None])
+    return parts.skills.attempt(state, [(request, facts) for request, facts in calls if facts is not None])
 
 
 def completed(parts: Parts, signed: SignedDecision) -> Steps[Finding | None]:

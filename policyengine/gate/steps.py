@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Generator
 from typing import Any, TypeAlias, TypeVar
 
+from policyengine.effects import Facts
 from policyengine.engine import Engine
 from policyengine.model import Grant, Request
 from policyengine.records import NamedTuple
@@ -20,12 +21,13 @@ T = TypeVar("T")
 
 
 class Decide(NamedTuple):
-    """Ask the engine; gives the decision and the run's state after it."""
+    """Ask the engine (`Engine.decide`); gives the decision and the run's state after it."""
 
     engine: Engine
     request: Request
     state: RunState
     grants: tuple[Grant, ...] = ()
+    known: Facts | None = None
 
 
 class Do(NamedTuple):
@@ -99,10 +101,10 @@ def done(steps: Steps[T]) -> T:
 
 def _do(step: Step) -> Any:
     match step:
-        case Decide():
-            return step.engine.decide(step.request, step.state, step.grants)
         case Do():
             return step.act()
+        case Decide():
+            return step.engine.decide(step.request, step.state, step.grants, known=step.known)
         case Pause():
             time.sleep(step.seconds)
             return None
@@ -118,7 +120,7 @@ async def _ado(step: Step) -> Any:
 
     match step:
         case Decide():
-            return await step.engine.adecide(step.request, step.state, step.grants)
+            return await step.engine.adecide(step.request, step.state, step.grants, known=step.known)
         case Do(waits=True):
             return await asyncio.to_thread(step.act)
         case Do():

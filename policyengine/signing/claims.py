@@ -199,7 +199,7 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-_dumps = json.JSONEncoder(separators=(",", ":"), allow_nan=False, ensure_ascii=False).encode
+_dumps = json.JSONEncoder(separators=(",", ":"), allow_nan=False, ensure_ascii=False, check_circular=False).encode
 _loads = json.JSONDecoder(parse_constant=_refuse_constant).raw_decode
 
 

@@ -473,7 +473,7 @@ def test_memory_stays_bounded_over_a_thousand_calls() -> None:
 
 def test_an_engine_of_another_kind_of_failure_denies() -> None:
     class Rubbish(Engine):
-        def decide(self, *_: object) -> Any:
+        def decide(self, *_: object, **__: object) -> Any:
             raise MemoryError
 
     world = World(engine=Rubbish(analyze=analyze, policies=(Table({}),)))

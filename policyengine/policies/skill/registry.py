@@ -45,7 +45,7 @@ class Registry(Protocol):
         """Give the skill that a person means by a name; None where there is none, or where it is not one skill's."""
 
     def permits(self, skill: Skill, agent: str) -> bool:
-        """Say whether an agent's allowlist lets it use a skill."""
+        """Say whether an agent's allowlist lets it use a skill that has just been found."""
 
 
 class Problem(Record):

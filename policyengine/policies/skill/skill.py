@@ -33,7 +33,7 @@ from policyengine.policies.skill.registry import Problem, Registry, Skill, probl
 from policyengine.policies.skill.resolving import NONE_AUTHORISED, REGISTRY_FAILED, Resolved, resolved
 from policyengine.policies.skill.slash import UserMessage
 from policyengine.records import NamedTuple, Record, replace
-from policyengine.state import RunState, SkillState, suspected, vouched
+from policyengine.state import ActiveSkill, RunState, SkillState, suspected, vouched
 
 NAME = "skill"
 FRAMEWORK = frozenset({"tool_search", "describe_skill"})
@@ -126,7 +126,7 @@ class SkillPolicy(Record):
         if kind is not ResourceKind.TOOL or self._is_passive(request, state):
             return ALLOWED
         skills = self._known(request, state)
-        if request.arguments is not None and self.loading(request, facts).alone:
+        if request.arguments is not None and _differs(skills) and self.loading(request, facts).alone:
             skills = _before(skills)
         return self._judged(self._levels(skills, state, request.principal), request, facts)
 
@@ -288,13 +288,20 @@ def _about(request: Request, name: str) -> Request:
     )
 
 
+def _differs(skills: SkillState) -> bool:
+    """Whether what this reply has begun to load makes a difference to what is left now (`resolving.resolved`)."""
+    if skills.slash is not None:  # then nothing else counts
+        return False
+    return skills.ceiling != skills.before or not all(_stays(one, skills) for one in skills.loaded.values())
+
+
+def _stays(active: ActiveSkill, skills: SkillState) -> bool:
+    return active.counts or not active.digest or active.reply < skills.reply
+
+
 def _before(skills: SkillState) -> SkillState:
     """The run's skills as they were when this reply began: a call that only loads is not bound by its own load."""
-    loaded = {
-        path: active
-        for path, active in skills.loaded.items()
-        if active.counts or not active.digest or active.reply < skills.reply
-    }
+    loaded = {path: active for path, active in skills.loaded.items() if _stays(active, skills)}
     return replace(skills, loaded=loaded, held=skills.held - len(skills.loaded) + len(loaded), ceiling=skills.before)
 
 
