@@ -23,13 +23,14 @@ _WHOLE = frozenset({
 class Ended:
     """What has been written where a list goes on after success, and where it does after failure."""
 
-    __slots__ = ("_bad", "_good", "_lost", "_sink")
+    __slots__ = ("_bad", "_before", "_good", "_lost", "_sink")
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
         self._good = sink.live
         self._bad: Written = []
         self._lost: Written = []  # after failures with which the list may well end: not of what prints its result
+        self._before: Written = []  # before a silent command, which may fail and then nothing is said
 
     def run(self, operator: str, item: Statement, run: Callable[[], None]) -> None:
         """Run an item where the one before it ended as its operator says."""
@@ -37,6 +38,9 @@ class Ended:
         run()
         after = self._sink.live
         bad = _failed(item, start, after)
+        if operator == "&&" and self._before and _says(item):
+            self._lost = joined(self._lost, noted(self._before))
+        self._before = start if after is start and isinstance(item, SimpleCommand) and _name(item) != "true" else []
         lost = bad if after is start else []
         if operator == "&&":
             self._good, self._bad, self._lost = after, joined(self._bad, bad), joined(self._lost, lost)
@@ -64,6 +68,15 @@ def asks(item: object) -> bool:
         return item.negated or asks(item.commands[-1])
     return isinstance(item, Condition | ArithmeticCommand) or (
         isinstance(item, SimpleCommand) and _name(item) in _ASKING
+    )
+
+
+def _says(item: object) -> bool:
+    """Whether a command says what stands there, which tells that the one before it went well."""
+    return (
+        isinstance(item, SimpleCommand)
+        and _name(item) in ("echo", "printf")
+        and all(word.static is not None for word in item.words)
     )
 
 
