@@ -25,7 +25,7 @@ from policyengine.records import NamedTuple
 from policyengine.shell.code import is_filled_in, read_code
 from policyengine.shell.interpret.acts import carried, perform
 from policyengine.shell.interpret.joining import one_of
-from policyengine.shell.interpret.known import is_unread, matching, possible, vaguely
+from policyengine.shell.interpret.known import drop_unread, matching, possible, vaguely
 from policyengine.shell.interpret.machine import Limit, Machine
 from policyengine.shell.interpret.streams import OUTER_INPUT, Stream
 from policyengine.shell.interpret.syntax import readings
@@ -239,7 +239,7 @@ def _run_pieces(machine: Machine, code: Code) -> None:
         for line in lines[:MAX_PIECES] if piece.strip() else ():
             part = code._replace(language=language, text=code.text._replace(text=line, exact=True, rest=""))
             machine.process(lambda part=part: _interpreted(machine, part))  # type: ignore[misc]
-    machine.effects[at:] = [effect for effect in machine.effects[at:] if not is_unread(effect)]
+    drop_unread(machine, at)
 
 
 def run_vaguely(machine: Machine, file: ScriptFile, versions: Sequence[WrittenFile]) -> None:

@@ -58,11 +58,15 @@ def vaguely(machine: Machine, text: Value, run: Callable[[], object]) -> None:
     at = len(machine.effects)
     run()
     if is_laid(text):
-        machine.effects[at:] = [effect for effect in machine.effects[at:] if not is_unread(effect)]
+        drop_unread(machine, at)
 
 
-def is_unread(effect: Effect) -> bool:
-    """Whether an effect says no more than that something was not understood."""
+def drop_unread(machine: Machine, at: int) -> None:
+    """Forget, of the effects from there on, those that say no more than that something was not understood."""
+    machine.effects[at:] = [effect for effect in machine.effects[at:] if not _is_unread(effect)]
+
+
+def _is_unread(effect: Effect) -> bool:
     if isinstance(effect, Opaque):
         return effect.cause is not Cause.LIMIT
     return type(effect) is Obscured or (isinstance(effect, Execute) and effect.unknown)

@@ -19,6 +19,7 @@ from policyengine.shell.interpret.evaluate import HIDDEN, Code, ScriptFile, eval
 from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.known import vaguely
 from policyengine.shell.interpret.machine import Machine
+from policyengine.shell.interpret.settings import run_settings
 from policyengine.shell.paths import base_name, resolve
 from policyengine.shell.values import Value, from_template
 
@@ -38,6 +39,7 @@ class Project(NamedTuple):
         texts: gives the shell lines in a file for the words of the command.
         words: the subcommands that run something; all, where there are none.
         idle: subcommands that run nothing.
+        settings: whether git's settings may name what it runs.
     """
 
     first: tuple[str, ...] = ()
@@ -46,11 +48,14 @@ class Project(NamedTuple):
     texts: Callable[[str, Sequence[str]], list[str]] | None = None
     words: frozenset[str] = frozenset()
     idle: frozenset[str] = frozenset()
+    settings: bool = False
 
 
 def run_project(invocation: Invocation, project: Project) -> None:
     """Interpret the files of a project that a call makes a program run."""
     machine = invocation.machine
+    if project.settings and (machine.files or machine.situation.written or "runs" in invocation.reading.flags):
+        run_settings(invocation)
     words = [value.text for value in invocation.arguments if value.exact and value.text[:1] != "-"]
     if machine.where is not Where.HERE or (project.words and project.words.isdisjoint(words)):
         return
@@ -191,6 +196,6 @@ PROJECTS: dict[str, Project] = {
     "git": Project(
         every=("pre-commit", "commit-msg", "prepare-commit-msg", "post-commit", "pre-push", "post-checkout",
                "post-merge", "pre-rebase", "post-rewrite", "applypatch-msg", "pre-applypatch", "pre-merge-commit"),
-        words=_HOOKED,
+        words=_HOOKED, settings=True,
     ),
 }  # fmt: skip
