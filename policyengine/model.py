@@ -8,10 +8,11 @@ from __future__ import annotations
 import hashlib
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import IntEnum, StrEnum
+from operator import itemgetter
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from policyengine.effects import Effect, Span
 from policyengine.errors import RequestError
@@ -172,6 +173,11 @@ class Finding(Record):
     shadow: bool = False  # evaluated and recorded, not enforced
     labels: frozenset[str] = frozenset()  # what the run carries from now on if the call runs (`state.Label`)
 
+    @property
+    def rank(self) -> tuple[Any, ...]:
+        """What findings are ordered by, the strictest first; those with the same are said in the same words."""
+        return (-self.outcome, self.shadow, -self.severity, self.span or (-1, -1), self.rule, self.message)
+
 
 class ObligationKind(StrEnum):
     """What an enforcement point must do beside letting a call run."""
@@ -229,7 +235,7 @@ class Grant(Record):
     call: str = ""
 
 
-class Verdict(Record):
+class Verdict(Record, slots=False):  # policies give the same ones again and again: what follows is computed once
     """One policy's answer."""
 
     policy: str
@@ -237,6 +243,34 @@ class Verdict(Record):
     findings: tuple[Finding, ...] = ()
     obligations: tuple[Obligation, ...] = ()
     control: Control | None = None
+
+    @computed_once
+    def explained(self) -> tuple[Finding, ...]:
+        """The findings, with one more where the outcome is stricter than they say: it counts, and no grant names it."""
+        if self.outcome <= enforced(self.findings):
+            return self.findings
+        bare = Finding(
+            rule=f"engine.unexplained.{self.policy}",
+            code="engine.unexplained",
+            message=f"The policy {self.policy} gave this answer without a reason.",
+            outcome=self.outcome,
+            severity=Severity.MEDIUM,
+        )
+        return (*self.findings, bare)
+
+    @computed_once
+    def ranked(self) -> tuple[tuple[tuple[Any, ...], Finding], ...]:
+        """The same, each behind its rank, the strictest first."""
+        return tuple(sorted([(finding.rank, finding) for finding in self.explained], key=itemgetter(0)))
+
+
+def enforced(findings: Iterable[Finding]) -> Outcome:
+    """Give the strictest outcome among findings that are enforced."""
+    strictest = Outcome.ALLOW
+    for finding in findings:
+        if finding.outcome > strictest and not finding.shadow:
+            strictest = finding.outcome
+    return strictest
 
 
 class Decision(Record, slots=False):  # `id` and `request_digest` are computed when somebody asks

@@ -7,7 +7,8 @@ Only `discharge` lowers, and only an ASK of which every finding is named by a gr
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from operator import attrgetter
+from typing import Protocol
 
 from policyengine.effects import Effect, Facts
 from policyengine.model import (
@@ -24,10 +25,12 @@ from policyengine.model import (
     Tier,
     Verdict,
     digest_of,
+    enforced,
 )
 from policyengine.records import replace
 from policyengine.state import RunState
 
+_rank = attrgetter("rank")
 COMBINED = "combined"  # name of the verdict that stands for all
 DISCOVERY = "tool_search"  # the one tool that a build with deferred tools generates, to find them by
 
@@ -80,7 +83,7 @@ def combine(verdicts: Iterable[Verdict]) -> Verdict:
     findings: list[Finding] = []
     for verdict in given:
         if verdict.findings or verdict.outcome is not Outcome.ALLOW:
-            findings += explained(verdict)
+            findings += verdict.explained
     controls = [verdict.control for verdict in given if verdict.control is not None]
     if len(controls) > 1 and _rewrites_differ(controls):
         findings.append(_finding("engine.rewrites-differ", "Two policies want different arguments."))
@@ -112,38 +115,9 @@ def _finding(code: str, message: str) -> Finding:
     return Finding(rule=code, code=code, message=message, outcome=Outcome.DENY, severity=Severity.HIGH)
 
 
-def enforced(findings: Iterable[Finding]) -> Outcome:
-    """Give the strictest outcome among findings that are enforced."""
-    strictest = Outcome.ALLOW
-    for finding in findings:
-        if finding.outcome > strictest and not finding.shadow:
-            strictest = finding.outcome
-    return strictest
-
-
-def explained(verdict: Verdict) -> tuple[Finding, ...]:
-    """Give a verdict's findings, with one more where it is stricter than they say: it counts, and no grant names it."""
-    if verdict.outcome <= enforced(verdict.findings):
-        return verdict.findings
-    bare = Finding(
-        rule=f"engine.unexplained.{verdict.policy}",
-        code="engine.unexplained",
-        message=f"The policy {verdict.policy} gave this answer without a reason.",
-        outcome=verdict.outcome,
-        severity=Severity.MEDIUM,
-    )
-    return (*verdict.findings, bare)
-
-
 def strictest_first(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Order findings by outcome and severity, then by where they point and what they are called."""
-    return tuple(findings) if len(findings) < 2 else tuple(sorted(findings, key=rank))
-
-
-def rank(finding: Finding) -> tuple[Any, ...]:
-    """Give what findings are ordered by; those with the same are said in the same words."""
-    span = finding.span or (-1, -1)
-    return (-finding.outcome, finding.shadow, -finding.severity, span, finding.rule, finding.message)
+    return tuple(findings) if len(findings) < 2 else tuple(sorted(findings, key=_rank))
 
 
 def merged(obligations: Iterable[Obligation]) -> tuple[Obligation, ...]:

@@ -16,6 +16,7 @@ from policyengine.records import replace
 from policyengine.state import Label
 
 LABELS: frozenset[str] = frozenset(Label)
+_SOUND = "is_sound"  # kept beside the fields of a verdict
 ENGINE = "engine"  # name of the engine's own verdicts
 
 
@@ -83,16 +84,28 @@ def _name(policy: Policy) -> str:
 
 
 def checked(policy: Policy, answer: object) -> Verdict:
-    """Give the answer if it is a verdict in every part; what is not one is a refusal."""
-    if type(answer) is Verdict and type(answer.outcome) is Outcome:
+    """Give the answer if it is a verdict in every part; what is not one is a refusal.
+
+    A verdict that was one in every part stays so, as all of it is frozen: it is looked through once.
+    """
+    if type(answer) is not Verdict:
+        return _rubbish(policy)
+    if _SOUND in answer.__dict__:
+        return answer
+    if type(answer.outcome) is Outcome:
         if not (answer.findings or answer.obligations or answer.control):
-            return answer if _is_empty(answer) else _rubbish(policy)
+            return _sound(answer) if _is_empty(answer) else _rubbish(policy)
         if _are(answer.findings, _is_finding) and _are(answer.obligations, _is_obligation):
             if answer.control is None:
-                return answer
+                return _sound(answer)
             if _is_control(answer.control):
                 return replace(answer, control=_frozen(answer.control))
     return _rubbish(policy)
+
+
+def _sound(answer: Verdict) -> Verdict:
+    answer.__dict__[_SOUND] = True
+    return answer
 
 
 def _rubbish(policy: Policy) -> Verdict:

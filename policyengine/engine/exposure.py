@@ -7,14 +7,15 @@ what is answered within one is answered once for all tools about which the polic
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from itertools import chain
 from operator import itemgetter
-from typing import Any
+from typing import TypeAlias
 
 from policyengine.engine.closed import checked
 from policyengine.engine.engine import NO_FACTS, Engine
 from policyengine.errors import UsageError
-from policyengine.model import Exposure, Finding, Outcome, Request, Resource, Verdict
-from policyengine.policy import DISCOVERY, Policy, combine, enforced, explained, rank
+from policyengine.model import Exposure, Finding, Outcome, Request, Resource, Verdict, enforced
+from policyengine.policy import DISCOVERY, Policy, combine
 from policyengine.records import NamedTuple, Record, replace
 from policyengine.state import START, RunState
 
@@ -62,23 +63,19 @@ def exposed(
         hidden_from: the least bound that hides; with ASK, tools are hidden of which every call would at least ask.
     """
     names = tuple(dict.fromkeys(catalogue.names))
-    bounds = _bounds(engine, request, names, state)
+    whys = _whys(engine, request, names, state, hidden_from)
     waiting = catalogue.deferred - state.promotions
     if catalogue.generated and DISCOVERY in names:
         waiting -= {DISCOVERY}
-        found = [
-            name for name, bound in zip(names, bounds, strict=True) if name in waiting and bound.outcome < hidden_from
-        ]
-        bounds[names.index(DISCOVERY)] = _bounds(discovering(engine, found), request, (DISCOVERY,), state)[0]
-    visible: list[str] = []
-    still_deferred: list[str] = []
-    hidden: dict[str, tuple[Finding, ...]] = {}
-    for name, bound in zip(names, bounds, strict=True):
-        if bound.outcome >= hidden_from:
-            hidden[name] = bound.findings
-        else:
-            (still_deferred if name in waiting else visible).append(name)
-    return Exposure(visible=tuple(visible), deferred=tuple(still_deferred), hidden=hidden)
+        found = [name for name, why in zip(names, whys, strict=True) if why is None and name in waiting]
+        (why,) = _whys(discovering(engine, found), request, (DISCOVERY,), state, hidden_from)
+        whys[names.index(DISCOVERY)] = why
+    left = [name for name, why in zip(names, whys, strict=True) if why is None]
+    return Exposure(
+        visible=tuple([name for name in left if name not in waiting]),
+        deferred=tuple([name for name in left if name in waiting]),
+        hidden={name: why for name, why in zip(names, whys, strict=True) if why is not None},
+    )
 
 
 def discovering(engine: Engine, deferred: Collection[str]) -> Engine:
@@ -96,21 +93,7 @@ def _generating(policy: Policy, deferred: Collection[str]) -> Policy:
 
 
 # -------------------------------------------------------------------------------------------------------------- bounds
-class _Bound(NamedTuple):
-    """What is said about a name: the outcome that is enforced, and why."""
-
-    outcome: Outcome
-    findings: tuple[Finding, ...]
-
-
-class _Told(NamedTuple):
-    """What one policy says: the outcome that is enforced, and its findings with their ranks."""
-
-    outcome: Outcome
-    ranked: Sequence[tuple[Any, Finding]]  # Any: whatever can be compared
-
-
-_NOTHING = _Told(Outcome.ALLOW, ())
+Why: TypeAlias = "tuple[Finding, ...] | None"  # why a tool is hidden; None where it is not
 
 
 class _Answers(NamedTuple):
@@ -118,53 +101,34 @@ class _Answers(NamedTuple):
 
     policy: Policy
     column: Sequence[Verdict]
-    told: dict[int, _Told]
-
-    def about(self, at: int) -> _Told:
-        """Give what is said, as far as it counts without arguments: nothing can be rewritten then."""
-        verdict = self.column[at]
-        one = self.told.get(id(verdict))
-        if one is None:
-            findings = explained(checked(self.policy, verdict))
-            ranked = sorted(((rank(finding), finding) for finding in findings), key=itemgetter(0))
-            one = self.told[id(verdict)] = _Told(enforced(findings), ranked) if ranked else _NOTHING
-        return one
 
     def are_idle(self) -> bool:
         """Whether one verdict is given about all, and it says nothing."""
         for verdict in self.column:
             if verdict is not self.column[0]:
                 return False
-        return not (self.column and self.about(0).ranked)
+        return not (self.column and checked(self.policy, self.column[0]).ranked)
 
 
-def _bounds(engine: Engine, request: Request, names: Sequence[str], state: RunState) -> list[_Bound]:
-    """What `Engine.evaluate_tool` would say about each name."""
+def _whys(engine: Engine, request: Request, names: Sequence[str], state: RunState, hidden_from: Outcome) -> list[Why]:
+    """Give for each name the findings of `Engine.evaluate_tool` where its outcome hides the tool."""
     if not engine.policies:
         nothing = combine(())
-        return [_Bound(nothing.outcome, nothing.findings)] * len(names)
-    given = [_Answers(policy, _column(engine, policy, request, names, state), {}) for policy in engine.policies]
+        return [nothing.findings if nothing.outcome >= hidden_from else None] * len(names)
+    given = [_Answers(policy, _column(engine, policy, request, names, state)) for policy in engine.policies]
     telling = [answers for answers in given if not answers.are_idle()]
-    if not telling:
-        return [_joined(())] * len(names)
-    known: dict[tuple[int, ...], _Bound] = {}
-    found = []
-    for at, key in enumerate(zip(*(map(id, answers.column) for answers in telling), strict=True)):
-        bound = known.get(key)
-        if bound is None:
-            bound = known[key] = _joined([answers.about(at) for answers in telling])
-        found.append(bound)
-    return found
+    keys = list(zip(*[map(id, answers.column) for answers in telling], strict=True)) or [()] * len(names)
+    places = dict(zip(keys, range(len(names)), strict=True))  # of one name for each combination of verdicts
+    known = {key: _joined(telling, at, hidden_from) for key, at in places.items()}
+    return list(map(known.__getitem__, keys))
 
 
-def _joined(several: Sequence[_Told]) -> _Bound:
-    """As `policy.combine` joins verdicts."""
-    telling = [one for one in several if one.ranked]
-    if len(telling) < 2:
-        (one,) = telling or (_NOTHING,)
-        return _Bound(one.outcome, tuple([finding for _, finding in one.ranked]))
-    ranked = sorted([pair for one in telling for pair in one.ranked], key=itemgetter(0))
-    return _Bound(max([one.outcome for one in telling]), tuple([finding for _, finding in ranked]))
+def _joined(telling: Sequence[_Answers], at: int, hidden_from: Outcome) -> Why:
+    """As `policy.combine` joins verdicts, as far as they count without arguments: nothing can be rewritten then."""
+    told = [ranked for policy, column in telling if (ranked := checked(policy, column[at]).ranked)]
+    both = sorted(chain.from_iterable(told), key=itemgetter(0)) if len(told) > 1 else chain.from_iterable(told)
+    findings = tuple([finding for _, finding in both])
+    return findings if enforced(findings) >= hidden_from else None
 
 
 def _column(

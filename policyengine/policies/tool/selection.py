@@ -8,7 +8,8 @@ Codes: `selection.denied`, `selection.not-allowed`; the rule's id is `selection.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
+from itertools import repeat
 
 from policyengine.effects import Facts
 from policyengine.errors import UsageError
@@ -82,9 +83,9 @@ class Names:
         self._beginnings = tuple(glob[:-1] for glob in globs if glob.find("*") == len(glob) - 1 and "?" not in glob)
         self._globs = [glob_test(glob) for glob in globs if glob[:-1] not in self._beginnings]
 
-    def among(self, names: Collection[str]) -> set[str]:
+    def among(self, names: Set[str]) -> set[str]:
         """Give those of some names that are listed."""
-        found = set(self._exact.intersection(names))
+        found = set(self._exact & names)
         if self._beginnings:
             beginnings = self._beginnings
             found.update([name for name in names if name.startswith(beginnings)])
@@ -92,10 +93,10 @@ class Names:
             found.update(filter(matches, names))
         return found
 
-    def missing(self, names: Collection[str]) -> set[str]:
+    def missing(self, names: Set[str]) -> Set[str]:
         """Give those of some names that are not listed."""
         found = self.among(names)
-        return set(names) - found if len(found) < len(names) else set()
+        return names - found if len(found) < len(names) else frozenset()
 
 
 class _Ready(NamedTuple):
@@ -147,20 +148,19 @@ class Selection:
         if request.resource.kind is not ResourceKind.TOOL:
             return [_ALLOWED] * len(names)
         objections: dict[str, int] = {}
+        tools = frozenset(names)
         for number, one in enumerate(self._ready):
             if one.when.holds(request.context):
-                denied = one.deny.among(names)
-                left_out = () if one.allow is None else one.allow.missing(names) - denied
+                denied = one.deny.among(tools)
+                left_out = () if one.allow is None else one.allow.missing(tools) - denied
                 for which, listed in enumerate((denied, left_out)):
                     for name in listed:
                         objections[name] = objections.get(name, 0) | 1 << 2 * number + which
         if not objections:
             return [_ALLOWED] * len(names)
-        kept = self._verdicts
-        return [
-            kept.get(against) or self._made(against) if (against := objections.get(name)) else _ALLOWED
-            for name in names
-        ]
+        made = {against: self._verdicts.get(against) or self._made(against) for against in set(objections.values())}
+        verdicts = {name: made[against] for name, against in objections.items()}
+        return list(map(verdicts.get, names, repeat(_ALLOWED)))
 
     def _made(self, against: int) -> Verdict:
         """The verdict for objections: two bits for each layer, that it denies and that it leaves out."""

@@ -20,7 +20,7 @@ an analysis does not know (`Opaque`) is the profile's to answer, not this policy
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from itertools import product, repeat
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -59,7 +59,7 @@ class ToolPolicy:
         hints: name → what others say of it.
     """
 
-    __slots__ = ("_hints", "_listed", "_tools", "_unlisted", "name", "settings")
+    __slots__ = ("_bounds", "_hints", "_listed", "_tools", "_unlisted", "name", "settings")
 
     def __init__(
         self,
@@ -81,6 +81,11 @@ class ToolPolicy:
         }
         standings = map(Standing._make, product((False, True), repeat=2))
         self._unlisted = {standing: making.ready(_Said(_UNLISTED), standing) for standing in standings}
+        named = (*self._listed[False], *(settings.approved or ()))
+        self._bounds = {
+            is_sandboxed: {name: self._ready(name, is_sandboxed).bound for name in named}
+            for is_sandboxed in (False, True)
+        }
 
     def _said(self, name: str) -> _Said:
         return _Said(self._tools.get(name, _UNLISTED), self._hints.get(name, ()))
@@ -129,8 +134,8 @@ class ToolPolicy:
         if request.resource.kind is not ResourceKind.TOOL:
             return [_ALLOWED] * len(names)
         is_sandboxed = self._is_sandboxed(request.context)
-        listed = self._listed[is_sandboxed]
-        return [(listed.get(name) or self._ready(name, is_sandboxed)).bound for name in names]
+        other = self._unlisted[Standing(False, is_sandboxed)].bound  # of a name that nothing says anything of
+        return list(map(self._bounds[is_sandboxed].get, names, repeat(other)))
 
     def _found(self, ready: _Ready, call: Call) -> dict[Finding, None]:
         """What is against a call beside what is against its tool; of two declarations' equal objections one."""
