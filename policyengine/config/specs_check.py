@@ -118,7 +118,8 @@ def _spelling_flaws(own: DescriptionSpec) -> Iterator[Flaw]:
     for name in ("options", "flags", "values"):
         entries = own.options if name == "options" else own.flags if name == "flags" else own.values
         for index, entry in enumerate(entries):
-            wrong = next((word for word in entry.split() if word[0] not in "-+"), "" if entry.split() else "(nothing)")
+            words = [word for word in entry.split() if word not in own.ignore]
+            wrong = next((word for word in words if word[0] not in "-+"), "" if entry.split() else "(nothing)")
             if wrong:
                 yield Flaw(
                     f"`{wrong}` is no option",

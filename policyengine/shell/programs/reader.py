@@ -91,7 +91,11 @@ class Scan:
         if program.subcommands:
             self._descend(value)
             return
-        if (program.keyvalue and self._key_value(value)) or (text in program.ignore and value.exact):
+        if program.keyvalue and self._key_value(value):
+            return
+        if text in program.ignore and value.exact:
+            if text in program.options:
+                self._apply(program.options[text], text, None, 0)
             return
         if self.open and (self._begins_tail(value) or self._ends_options(value)):
             self.open = False
