@@ -17,7 +17,7 @@ NAMES = [
 ]
 
 # Module or folder (the longest prefix counts) → what of ours it may import at run time, besides itself.
-FOUNDATION = ("patterns", "records", "errors", "effects", "model", "state")
+FOUNDATION = ("patterns", "records", "errors", "frozen", "effects", "model", "state")
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "": (*FOUNDATION, "policy", "engine", "config", "shell"),  # the public names, loaded when they are asked for
     "__main__": ("cli",),
@@ -26,8 +26,9 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "records": (),
     "effects": ("records", "errors"),
     "visible": (),
-    "model": ("records", "errors", "effects"),
-    "state": ("records", "errors", "effects", "model"),
+    "frozen": ("errors",),
+    "model": ("records", "errors", "frozen", "effects"),
+    "state": ("records", "errors", "frozen", "effects", "model"),
     "principal": FOUNDATION,
     "policy": FOUNDATION,
     "engine": (*FOUNDATION, "policy"),
