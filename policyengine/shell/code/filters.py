@@ -129,7 +129,8 @@ def read_sed(text: str) -> list[Act]:
         at = _command(text, at, acts)
     if len(text) > MAX_CODE:
         acts.append(Act(Kind.OPAQUE, UNKNOWN, ("script too long to be read",)))
-    return [act._replace(words=_put(text)) if act.kind is Kind.WRITE else act for act in acts]
+    put = _put(text) if any(act.kind is Kind.WRITE for act in acts) else ()
+    return [act._replace(words=put) if act.kind is Kind.WRITE else act for act in acts]
 
 
 def _put(text: str) -> tuple[Value, ...]:
