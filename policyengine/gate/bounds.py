@@ -111,8 +111,10 @@ def engine_for(held: Held, request: Request, run: Run, presented: Presented) -> 
 
 
 def _exposed(parts: Parts, run: Run, step: Remembered, presented: Presented) -> Iterator[Policy]:
-    """Narrow to what this gate has exposed in this very step, if only nothing, and to what a token says beside it."""
+    """Narrow to what this gate has exposed in this very step, if only nothing, and to what is said beside it."""
     token, is_known = run.exposure or step.exposure, parts.now() < step.expires
+    if run.offered is not None:
+        yield Only(run.offered, _HIDDEN)
     if is_known:
         yield Only(step.visible, _HIDDEN)
     if not token or (is_known and _are_same(token, step.exposure)):

@@ -28,8 +28,9 @@ def child(held: Held, run: Run, agent: str, run_id: str, tools: Iterable[str] | 
     if not (agent and run_id):
         raise UsageError("a sub-agent needs a name, and a run of its own")
     parts, names = held.parts, _names_of(held, run)
-    if tools is not None:
-        names &= frozenset(tools)
+    for bound in (tools, run.offered):
+        if bound is not None:
+            names &= frozenset(bound)
     token = delegation_token(parts, parts.fresh(), run, agent, names)
     problem = yield from recorded(
         parts, lambda: entry("delegation", run, to=agent, to_run=run_id, tools=tuple(sorted(names)))

@@ -15,7 +15,7 @@ from policyengine.gate.terms import Message, Run, SignedDecision
 from policyengine.model import Context, Finding, Request
 from policyengine.policies.skill import Heard, UserMessage, newest
 from policyengine.records import NamedTuple, replace
-from policyengine.state import RunState
+from policyengine.state import START, RunState
 
 
 class Begun(NamedTuple):
@@ -82,7 +82,7 @@ def completed(parts: Parts, signed: SignedDecision) -> Steps[Finding | None]:
 
 
 def delegated(parts: Parts, run: Run, child: Run) -> Steps[None]:
-    """Let what binds a run bind the run of its sub-agent.
+    """Let what binds a run bind the run of its sub-agent; one that goes on keeps what it has loaded itself.
 
     Raises:
         StoreError: it could not be kept.
@@ -93,5 +93,9 @@ def delegated(parts: Parts, run: Run, child: Run) -> Steps[None]:
     parent = yield from loaded(parts, run)
     if parent.problem is not None:
         raise StoreError(parent.problem.code, parent.problem.message)
-    state = RunState(version=1, skills=skills.delegate(parent.state, run.principal))
-    yield Do(lambda: parts.states.save(own_key(child), 0, state), parts.waits)
+    key, given = own_key(child), skills.delegate(parent.state, run.principal)
+    own: RunState = yield Do(lambda: parts.states.load(key), parts.waits)
+    if own != START and given.ceiling is None:
+        given = replace(own.skills, outer=given.outer)
+    later = replace(own, version=own.version + 1, skills=given)
+    yield Do(lambda: parts.states.save(key, own.version, later), parts.waits)

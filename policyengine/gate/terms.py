@@ -58,6 +58,8 @@ class Run(_Secret, Record):
         approvals: tokens that `Gate.approve` gave; each answers one call, once.
         grants: what this person has answered for good ("always"), as the host keeps it (`Question.grants`).
         replies: how many replies of this run the host has on record; where the gate knows of none, its state is lost.
+        offered: tools that the host knows to have been shown in this step, beside `exposure`; they can only narrow, and
+            hold where the gate no longer remembers the step. None where the host keeps no such list.
     """
 
     principal: Principal = ANONYMOUS
@@ -67,6 +69,7 @@ class Run(_Secret, Record):
     approvals: tuple[str, ...] = ()
     grants: tuple[Grant, ...] = ()
     replies: int = 0
+    offered: frozenset[str] | None = None
 
     def __repr__(self) -> str:
         return f"Run(principal={self.principal!r}, context={self.context!r})"

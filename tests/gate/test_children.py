@@ -135,3 +135,12 @@ def test_a_child_that_cannot_be_recorded_signed_or_named_is_none() -> None:
         world.gate.child(parent, "helper", run_id="r2")
     with pytest.raises(TokenError):
         Gate(replace(world.parts, fresh=lambda: "no name")).child(parent, "helper", run_id="r2")
+
+
+def test_what_the_host_knows_to_have_been_shown_narrows_where_the_gate_remembers_nothing() -> None:
+    world = World()
+    known = replace(RUN, offered=frozenset({"Read"}))
+    assert rules(world.gate.before_tool(LS, known).findings) == ["exposure.hidden"]
+    assert world.gate.before_tool(Call("Read"), known).outcome is Outcome.ALLOW
+    child = world.gate.child(replace(_shown(world), offered=frozenset({"Read"})), "helper", run_id="r2")
+    assert rules(Gate(world.parts).before_tool(LS, child).findings) == ["delegation.not-allowed"]

@@ -172,3 +172,22 @@ def test_a_call_is_analysed_once() -> None:
 
     world.with_engine(analyze=counting).before_tool(LS, _at(1))
     assert len(asked) == 1
+
+
+def test_a_sub_agent_that_goes_on_keeps_its_loads_below_what_binds_its_parent_now() -> None:
+    world = _world()
+    run = replace(_at(1), exposure=world.gate.before_model([], TOOLS, _at(1)).token)
+    child = world.gate.child(run, "helper", run_id="r2")
+    world.gate.before_model([], TOOLS, child)
+    world.gate.after_tool(Result("# Review"), world.gate.before_tool(LOAD, child))
+    again = world.gate.child(run, "helper", run_id="r2")
+    assert rules(Gate(world.parts).before_tool(LS, again).findings) == ["skill.not-allowed"]
+
+
+def test_a_sub_agent_that_goes_on_is_bound_by_what_binds_its_parent_by_then() -> None:
+    world = _world()
+    run = replace(_at(1), exposure=world.gate.before_model([], TOOLS, _at(1)).token)
+    world.gate.child(run, "helper", run_id="r2")
+    world.gate.before_model([_user("/review it")], TOOLS, _at(2))
+    again = world.gate.child(run, "helper", run_id="r2")
+    assert rules(Gate(world.parts).before_tool(LS, again).findings) == ["skill.not-allowed"]
