@@ -31,7 +31,7 @@ from policyengine.model import Tier
 Json: TypeAlias = Any  # what `json` reads and writes; taken apart by the reader of each group
 
 MAGIC, SIGNED = b"PEBUNDLE", b"PESIGNED"
-VERSION = 2
+VERSION = 3
 MAX_BYTES = 64 * 1024 * 1024
 _HEAD = struct.Struct(">8sH32sQI")
 _HASHED = 42  # where the digest begins to count

@@ -48,6 +48,7 @@ class DetectorSpec(Schema):
     until: str | None = None
     at_most: int = Field(default=0, ge=0, le=MOST_OF_A_BLOCK)
     folds: bool = False
+    joins: bool = False
     severity: SeverityWord | None = None
     actions: Actions = Field(default={})
     why: Words | None = None
@@ -144,7 +145,8 @@ def _compiled(document: Document, file: FileSpec, spec: DetectorSpec, place: Pla
         "grows": spec.grows,
         "until": spec.until or "",
         "at_most": spec.at_most,
-        "folds": spec.folds or bool(spec.tags),
+        "folds": spec.folds or spec.joins or bool(spec.tags),
+        "joins": spec.joins,
         "spaces": _holds_blanks(find),
         "longest": _longest(document, find, (*place, "find")),
         "actions": {**file.actions, **spec.actions},

@@ -59,6 +59,7 @@ class Detector(NamedTuple):
         until: an expression for the end of a block that begins with what was found; empty for none.
         at_most: characters of a block, whether its end was found or not.
         folds: looks at folded text (`folding`).
+        joins: looks at folded text out of which what shows nothing is taken.
         spaces: what is found may hold blanks.
         longest: characters that what is found (or the beginning of a block) can have.
         actions: where the text comes from → what is done.
@@ -79,6 +80,7 @@ class Detector(NamedTuple):
     until: Any
     at_most: int
     folds: bool
+    joins: bool
     spaces: bool
     longest: int
     actions: Mapping[Source, Action]
@@ -106,7 +108,7 @@ class Place(NamedTuple):
 class Text:
     """A text that detectors look at; folded once, where one asks for that."""
 
-    __slots__ = ("_folded", "_folded_lowered", "digits", "lowered", "text")
+    __slots__ = ("_folded", "_folded_lowered", "_joined", "_joined_lowered", "digits", "lowered", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text if text.isascii() else _SURROGATE.sub("\ufffd", text)  # RE2 reads UTF-8
@@ -114,6 +116,8 @@ class Text:
         self.digits = sum(map(self.text.count, "0123456789"))
         self._folded: Folded | None = None
         self._folded_lowered: str | None = None
+        self._joined: Folded | None = None
+        self._joined_lowered: str | None = None
 
     @property
     def folded(self) -> Folded:
@@ -128,13 +132,27 @@ class Text:
             self._folded_lowered = self.lowered if self.folded.text is self.text else self.folded.text.lower()
         return self._folded_lowered
 
+    @property
+    def joined(self) -> Folded:
+        """The folded text without what shows nothing."""
+        self._joined = self._joined or self.folded.joined()
+        return self._joined
+
+    @property
+    def joined_lowered(self) -> str:
+        """That in lower case, for hints."""
+        if self._joined_lowered is None:
+            same = self.joined.text is self.folded.text
+            self._joined_lowered = self.folded_lowered if same else self.joined.text.lower()
+        return self._joined_lowered
+
 
 def places(text: Text, detector: Detector, start: int = 0) -> Iterator[Place]:
     """Find every place of one detector, from an offset on."""
     if text.digits < detector.digits:
         return
     if detector.hints:
-        whole = text.folded_lowered if detector.folds else text.lowered
+        whole = text.joined_lowered if detector.joins else text.folded_lowered if detector.folds else text.lowered
         if not any(hint in whole for hint in detector.hints):
             return
     found = _folded_places(text, detector) if detector.folds else _plain_places(text, detector, start)
@@ -179,9 +197,12 @@ _NEUTRAL = ("(", ")", ")")
 
 
 def _folded_places(text: Text, detector: Detector) -> Iterator[Place]:
-    view = text.folded
+    view = text.joined if detector.joins else text.folded
     for match in detector.find.finditer(view.text):
         begin, end = (view.original(place) for place in match.span())
+        if not detector.find.groups:  # nothing of it can be told from what it says
+            yield Place(begin, begin, end, detector, ((begin, end, f"[redacted:{detector.id}]"),))
+            continue
         spans = [match.span(group + 1) for group in range(detector.find.groups)]
         cuts = tuple(
             (view.original(first), view.original(last), _NEUTRAL[index])
@@ -254,6 +275,7 @@ def _detector(name: str, plain: Plain) -> Detector:
         until=re2.compile(until, options) if until else None,
         at_most=plain["at_most"],
         folds=plain["folds"],
+        joins=plain["joins"],
         spaces=plain["spaces"],
         longest=plain["longest"],
         actions={Source(source): Action(action) for source, action in plain["actions"].items()},

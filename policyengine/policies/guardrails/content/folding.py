@@ -115,6 +115,23 @@ class Folded(NamedTuple):
         folded, original = self.places[at]
         return original + place - folded
 
+    def joined(self) -> Folded:
+        """The same without what shows nothing: words that it split are whole."""
+        pieces = self.text.split(UNSEEN)
+        if len(pieces) == 1:
+            return self
+        places: list[tuple[int, int]] = []
+        start = length = at = 0
+        for piece in pieces:
+            places.append((length, self.original(start)))
+            while at < len(self.places) and self.places[at][0] <= start + len(piece):
+                if self.places[at][0] > start:
+                    places.append((length + self.places[at][0] - start, self.places[at][1]))
+                at += 1
+            start += len(piece) + 1
+            length += len(piece)
+        return Folded("".join(pieces), tuple(places))
+
 
 def folded(text: str) -> Folded:
     """Fold a text."""

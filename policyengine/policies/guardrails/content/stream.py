@@ -135,7 +135,7 @@ def _start(place: Place) -> int:
 def _beginning(whole: str, detector: Detector) -> int:
     """Where something that a detector may still find could begin; the end where there is nothing."""
     window = whole[-detector.reach :]
-    if detector.folds:
+    if detector.folds and not detector.joins:
         held = _tag(window, detector.longest)
     elif detector.spaces:
         held = len(window) - (window.rfind("\n") + 1)
