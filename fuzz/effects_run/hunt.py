@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from fuzz.effects_run.compare import Comparison, compare, effects_of
 from fuzz.effects_run.observed import observe
 from fuzz.effects_run.root import Root
 from fuzz.effects_run.tables import Example, explained, lacking, noise
 from fuzz.wrapper_hunt import described
+
+OVER: Final = "the time is over"
 
 
 class Result(NamedTuple):
@@ -24,15 +27,29 @@ class Result(NamedTuple):
     seconds: float = 0.0
 
 
-def run_examples(chosen: Sequence[Example]) -> list[Result]:
-    """Run and compare each example whose programs are installed."""
+def in_turn(chosen: Sequence[Example]) -> list[Example]:
+    """The same examples, first the first one of each program, then the second ones, and so on."""
+    turns: Counter[str] = Counter()
+    numbered = []
+    for example in chosen:
+        numbered.append((turns[example.program], example))
+        turns[example.program] += 1
+    return [example for _, example in sorted(numbered, key=lambda pair: pair[0])]
+
+
+def run_examples(chosen: Sequence[Example], seconds: float = float("inf")) -> list[Result]:
+    """Run and compare each example whose programs are installed; none begins after so many seconds."""
     programs = described()
     if programs is None:
         raise SystemExit("the shipped descriptions do not load")
     quiet, reasons = noise(), explained()
     results = []
+    end = time.monotonic() + seconds
     with Root() as root:
         for example in chosen:
+            if time.monotonic() > end:
+                results.append(Result(example, None, OVER))
+                continue
             lack = lacking(example)
             if lack:
                 results.append(Result(example, None, f"`{lack}` is not installed"))

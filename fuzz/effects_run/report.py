@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from fuzz.effects_run.hunt import Result
+from fuzz.effects_run.hunt import OVER, Result
 from fuzz.effects_run.observed import Item
 from policyengine.effects import Effect, kind_of
 
@@ -85,8 +85,12 @@ def _row(name: str, cells: Iterable[object]) -> str:
 
 
 def _skipped(results: Sequence[Result]) -> Iterable[str]:
-    for program, why in dict.fromkeys((one.example.program, one.skipped) for one in results if one.skipped):
+    skipped = [one for one in results if one.skipped and one.skipped != OVER]
+    for program, why in dict.fromkeys((one.example.program, one.skipped) for one in skipped):
         yield f"skipped: {program}: {why}"
+    left = sum(one.skipped == OVER for one in results)
+    if left:
+        yield f"skipped: {left} examples of {len(results)}: {OVER}"
 
 
 def _lists(results: Sequence[Result]) -> Iterable[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fuzz.effects_run.compare import compare, effects_of
-from fuzz.effects_run.hunt import run_examples
+from fuzz.effects_run.hunt import OVER, in_turn, run_examples
 from fuzz.effects_run.observed import Item, Kind, Observed, observe
 from fuzz.effects_run.report import figures, holds, table
 from fuzz.effects_run.root import Ran, missing
@@ -175,6 +175,11 @@ def test_the_examples_are_of_many_programs() -> None:
     assert len({(row.run, row.setup, row.stdin) for row in rows}) == len(rows)
 
 
+def test_every_program_has_its_turn_before_another_has_its_second() -> None:
+    chosen = [Example(name, text, {}) for name, text in (("x", "x 1"), ("x", "x 2"), ("y", "y 1"), ("x", "x 3"))]
+    assert [example.run for example in in_turn(chosen)] == ["x 1", "y 1", "x 2", "x 3"]
+
+
 def test_a_program_that_is_not_there_is_named() -> None:
     assert lacking(Example("x", "x", {}, needs=("bash", "no-such-program"))) == "no-such-program"
 
@@ -183,6 +188,14 @@ def test_a_program_that_is_not_there_is_named() -> None:
 def test_real_programs_do_what_is_reported() -> None:
     results = run_examples(list(examples(frozenset({"rm", "chmod", "unlink", "mkfifo"}))))
     assert holds(results), table(results)
+
+
+@traced
+def test_what_does_not_begin_in_time_is_skipped_and_counted() -> None:
+    results = run_examples(list(examples(frozenset({"rm"}))), -1.0)
+    assert {result.skipped for result in results} == {OVER}
+    assert f"skipped: {len(results)} examples of {len(results)}: {OVER}" in table(results)
+    assert not holds(results)
 
 
 @traced
