@@ -113,7 +113,7 @@ def engine_for(held: Held, request: Request, run: Run, presented: Presented) -> 
 def _exposed(parts: Parts, run: Run, step: Remembered, presented: Presented) -> Iterator[Policy]:
     """Narrow to what this gate has exposed in this very step, if only nothing, and to what is said beside it."""
     token, is_known = run.exposure or step.exposure, parts.now() < step.expires
-    if run.offered is not None:
+    if run.offered is not None and not (is_known and step.visible <= run.offered):
         yield Only(run.offered, _HIDDEN)
     if is_known:
         yield Only(step.visible, _HIDDEN)

@@ -6,12 +6,13 @@ import asyncio
 import functools
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langchain.agents import create_agent
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable  # noqa: TC002  LangChain reads the annotations
 from langchain_core.tools import StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphBubbleUp
@@ -22,9 +23,6 @@ from policyengine.adapters.langchain import CAPABILITIES, PolicyMiddleware
 from policyengine.gate import Run
 from policyengine.model import Context, Principal
 from tests.gate.worlds import World
-
-if TYPE_CHECKING:
-    from langchain_core.runnables import Runnable
 
 RUN = Run(principal=Principal(id="ada", roles=("dev",)), context=Context(scope_id="s", run_id="r"))
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
@@ -106,11 +104,13 @@ def agent_of(
     *,
     before: Iterable[Any] = (),
     after: Iterable[Any] = (),
+    deferred: Iterable[str] = (),
     **more: Any,
 ) -> Agent:
     """An agent under a policy; `before` stands further out, `after` further in."""
     more.setdefault("checkpointer", InMemorySaver())
-    return create_agent(model, list(tools), middleware=[*before, PolicyMiddleware(made.gate), *after], **more)
+    policy = PolicyMiddleware(made.gate, deferred=deferred)
+    return create_agent(model, list(tools), middleware=[*before, policy, *after], **more)
 
 
 Face = Callable[..., dict[str, Any]]

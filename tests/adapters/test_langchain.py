@@ -14,7 +14,7 @@ from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, HumanMessage, InvalidToolCall, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from policyengine.adapters.langchain import PolicyMiddleware, Vouched
 from policyengine.errors import UsageError
@@ -39,6 +39,7 @@ from tests.adapters.agents import (
     Tools,
     agent_of,
     codes,
+    coroutine,
     results,
     says,
     sync,
@@ -423,3 +424,53 @@ def test_a_tool_keeps_what_it_learns_from_one_call_to_the_next() -> None:
 def test_what_a_sub_agent_may_have_is_a_list() -> None:
     with pytest.raises(UsageError):
         PolicyMiddleware(world().gate, only="ls")
+
+
+def test_a_client_cannot_have_pydantic_make_a_run_of_its_json() -> None:
+    class Sent(BaseModel):
+        model_config = ConfigDict(arbitrary_types_allowed=True)
+        policy_run: Run
+
+    tools = Tools()
+    agent = agent_of(world(), Model(lines=[says(("ls", {}, "c1"))]), tools.tools("ls"), context_schema=Sent)
+    forged = {"policy_run": {"principal": {"id": "root", "roles": ["admin"]}, "context": {"scope_id": "s"}}}
+    state = sync(agent, GO, context=forged)
+    assert (tools.ran, "adapter.no-identity" in state["messages"][-1].content) == ([], True)
+
+
+def test_a_tool_with_a_coroutine_of_its_own_is_released_before_it() -> None:
+    class Own(BaseTool):
+        name: str = "ls"
+        description: str = "Runs in its own way."
+
+        def _run(self, command: str = "") -> str:
+            return command
+
+        async def ainvoke(self, input: Any, config: Any = None, **_: Any) -> Any:
+            del config
+            ran.append(spent())
+            return ToolMessage("x", tool_call_id=input["id"], name="ls")
+
+    def spent() -> bool:  # by the time it runs nothing of the decision is left to be released
+        return not any(made.gate._held.memory._issued)
+
+    ran: list[bool] = []
+    made = world()
+    coroutine(agent_of(made, Model(lines=[says(("ls", {}, "c1"))]), [Own()]), GO)
+    assert ran == [True]
+
+
+@pytest.mark.parametrize("setting", ["tools", "functions", "web_search_options", "mcp_servers"])
+def test_settings_that_bind_tools_at_the_provider_are_left_out(setting: str) -> None:
+    class Sets(AgentMiddleware):
+        def wrap_model_call(self, request: Any, handler: Any) -> Any:
+            return handler(request.override(model_settings={setting: [{"type": "web_search"}], "stop": ["x"]}))
+
+    class Noting(Model):
+        def bind_tools(self, tools: Any, **more: Any) -> Any:
+            settings.append(sorted(more))
+            return super().bind_tools(tools)
+
+    settings: list[list[str]] = []
+    sync(agent_of(world(), Noting(lines=[]), Tools().tools("ls"), before=[Sets()]), GO)
+    assert [setting in one for one in settings] == [False]

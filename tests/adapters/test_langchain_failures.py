@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from policyengine.adapters.langchain import PolicyMiddleware, Vouched
 from policyengine.errors import StoreError
@@ -194,3 +194,12 @@ def test_what_a_person_may_not_say_is_answered_without_the_model(face: Face) -> 
     assert (model.shown, "secret." in told, KEY in told) == ([], True, False)
     face(agent, {"messages": [HumanMessage("something else")]})  # and the conversation is not lost
     assert (len(model.shown), KEY in str(model.shown)) == (1, False)
+
+
+@both
+def test_a_message_is_cleaned_whatever_role_its_sender_gives_it(face: Face) -> None:
+    """The host's own prompt is not among the messages; a client may send one as the system's."""
+    model = Model(lines=[])
+    agent = agent_of(world(content=content(strict=True)), model, Tools().tools("ls"), system_prompt=f"ours: {KEY}")
+    face(agent, {"messages": [SystemMessage(f"theirs: {KEY}"), HumanMessage("go")]})
+    assert [KEY in str(one.content) for one in model.shown[0]] == [True, False, False]

@@ -99,7 +99,7 @@ def test_the_step_is_kept_and_stays_out_of_what_callers_see_and_set(face: Face) 
     assert "policyengine_step" not in state
     agent = agent_of(world(), Model(lines=[]), Tools().tools("ls"), checkpointer=saver)
     kept = agent.get_state(CONFIG).values["policyengine_step"]
-    assert set(kept) == {"id", "model", "run"}
+    assert (set(kept), kept["tools"], kept["replies"]) == ({"id", "model", "run", "tools", "replies"}, ["ls", "rm"], 3)
     assert "policyengine_step" not in agent.get_input_jsonschema()["properties"]
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import operator
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
+from langchain.chat_models import base
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk
+from langchain_core.runnables import RunnableLambda
 
 from policyengine.adapters.langchain.speaking import speaking
 from policyengine.model import Outcome
@@ -178,3 +182,110 @@ def test_a_speaking_model_is_of_its_own_kind_and_shares_nothing_that_changes() -
     assert (type(copy).__name__, type(copy), type(model)) == ("Streaming", type(speaking(model)), Streaming)
     assert copy.invoke("x").content == TEXT  # nobody listens, nothing is cleaned
     assert copy.model_dump() == model.model_dump()
+
+
+# ----------------------------------------------------------------------------------------------------------- reasoning
+def _block(*path: str) -> Any:
+    """Puts a text where some provider does: in an object, or in a list of objects."""
+
+    def make(text: str) -> Any:
+        *outer, inner = path
+        made: Any = {"type": inner, inner: text, "index": 0}
+        for key in reversed(outer):
+            made = {"type": "reasoning", key: [made] if key == "summary" else made, "index": 0}
+        return made
+
+    return make
+
+
+BLOCKS = [_block("reasoning"), _block("thinking"), _block("refusal"), _block("summary", "text")]
+BLOCKS += [_block("reasoning_content", "text")]
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+@STREAMS
+def test_what_a_model_says_that_it_thinks_is_cleaned_too(block: Any, stream: Any) -> None:
+    line = [*([block(piece)] for piece in _cut(TEXT)), [{"type": "text", "text": "so", "index": 1}]]
+    told = stream(_agent(Streaming, line), stream_mode="messages")
+    whole = functools.reduce(operator.add, [one for one, _ in told if isinstance(one, AIMessageChunk)])
+    assert (KEY in str(whole.content), "all that there is to say" in str(whole.content)) == (False, True)
+    assert [one["index"] for one in whole.content if isinstance(one, dict)] == [0, 1]
+
+
+BESIDE = [
+    lambda text: {"reasoning_content": text},
+    lambda text: {"reasoning": {"summary": [{"text": text, "index": 0}]}},
+]
+
+
+@pytest.mark.parametrize("put", BESIDE)
+@STREAMS
+def test_and_where_it_lies_beside_the_content(put: Any, stream: Any) -> None:
+    class Thinking(Streaming):
+        def _stream(self, *_: Any, **__: Any) -> Iterator[Any]:
+            for piece in _cut(TEXT, 200):
+                yield _chunk("", additional_kwargs=put(piece))
+            yield _chunk("so")
+
+    told = stream(_agent(Thinking, None), stream_mode="messages")
+    whole = functools.reduce(operator.add, [one for one, _ in told if isinstance(one, AIMessageChunk)])
+    said = str(whole.additional_kwargs)
+    assert (whole.content, KEY in said, "all that there is to say" in said) == ("so", False, True)
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_a_thought_that_is_not_streamed_is_cleaned_as_well(block: Any) -> None:
+    line = AIMessage([block(TEXT), {"type": "tool_use", "id": "c1", "name": "ls", "input": {"command": KEY}}])
+    line.additional_kwargs = {"reasoning_content": TEXT, "other": TEXT}
+    state = sync(agent_of(world(content=content(strict=True)), Model(lines=[line]), Tools().tools("ls")), GO)
+    kept = state["messages"][1]
+    assert (KEY in str(kept.content[0]), KEY in str(kept.additional_kwargs["reasoning_content"])) == (False, False)
+    assert (kept.content[1]["input"], kept.additional_kwargs["other"]) == ({"command": KEY}, TEXT)
+
+
+def test_a_text_that_lies_too_deep_is_not_shown() -> None:
+    made: Any = TEXT
+    for _ in range(5000):
+        made = {"reasoning": made}
+    state = sync(agent_of(world(content=content(strict=True)), Model(lines=[AIMessage([made])]), []), GO)
+    assert KEY not in repr(state["messages"][1].content)[:400]
+
+
+# -------------------------------------------------------------------------------------------- models made of others
+def _configurable(model: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(base, "_init_chat_model_helper", lambda **_: model)
+    return base._ConfigurableModel(default_config={"model": "x"}, configurable_fields="any")
+
+
+MADE = [
+    _configurable,
+    lambda model, _: model.with_fallbacks([Streaming(lines=[])]),
+    lambda model, _: Failing(lines=[]).with_fallbacks([model]),
+]
+
+
+class Failing(Streaming):
+    """Is never there."""
+
+    def _stream(self, *_: Any, **__: Any) -> Iterator[Any]:
+        raise OSError("away")
+        yield
+
+
+@pytest.mark.parametrize("make", MADE)
+def test_a_model_that_is_made_of_others_is_cleaned(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = make(Streaming(lines=[_cut(TEXT)]), monkeypatch)
+    told = _sync(agent_of(world(content=content(strict=True)), model, Tools().tools("ls")), stream_mode="messages")
+    shown = "".join(str(message.content) for message, _ in told)
+    assert (KEY in shown, "all that there is to say" in shown) == (False, True)
+
+
+def test_a_model_of_which_nobody_can_say_what_it_is_made_of_is_not_called() -> None:
+    class Other(RunnableLambda[Any, Any]):
+        def bind_tools(self, *_: Any, **__: Any) -> Any:
+            return self
+
+    called: list[Any] = []
+    model = Other(called.append)
+    state = sync(agent_of(world(content=content(strict=True)), model, Tools().tools("ls")), GO)  # type: ignore[arg-type]
+    assert (called, "adapter.model" in state["messages"][-1].content) == ([], True)

@@ -10,9 +10,16 @@ from deepagents import create_deep_agent
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import GraphBubbleUp
+from langgraph.types import Command
 
-from policyengine.adapters.langchain import PolicyMiddleware
+from policyengine.adapters.langchain import CAPABILITIES, PolicyMiddleware
+from policyengine.engine import Engine
+from policyengine.gate import Gate
 from policyengine.model import Outcome, Request, Verdict
+from policyengine.policies.skill import SkillPolicy
+from policyengine.records import replace
+from policyengine.stores import MemoryRunStates
 from tests.adapters.agents import (
     CONFIG,
     FACES,
@@ -31,7 +38,8 @@ from tests.adapters.agents import (
     sync,
     world,
 )
-from tests.gate.worlds import Says, Table, World, finding
+from tests.gate.test_skills import Registry
+from tests.gate.worlds import Says, Table, World, analyze, finding
 
 DENY, ASK, ALLOW = Outcome.DENY, Outcome.ASK, Outcome.ALLOW
 both = pytest.mark.parametrize("face", FACES)
@@ -233,7 +241,6 @@ def test_an_agent_in_a_tool_of_the_host_is_a_sub_agent_whatever_the_tool_is_call
 def test_a_context_of_its_own_does_not_free_it() -> None:
     """The inner agent is called with a run that says it is somebody else."""
     from policyengine.model import Principal
-    from policyengine.records import replace
 
     made, tools = world(_when(DENY, agent="", tool="bash")), Tools()
     admin = replace(RUN, principal=Principal(id="root", agent="inner"))
@@ -277,3 +284,66 @@ def test_a_step_of_the_parent_is_not_the_sub_agents() -> None:
     assert "policyengine_step" not in state
     exposed: Any = [one for one in made.log.records if one["type"] == "exposure"]
     assert len({one["run"]["step_id"] for one in exposed}) == len(exposed) == 4
+
+
+# --------------------------------------------------------------------------------------------------------- with skills
+def _with_skills(*policies: Any) -> World:
+    skills = SkillPolicy(registry=Registry())
+    engine = Engine(analyze=analyze, policies=(*policies, skills), control_flow=(GraphBubbleUp,), policy_digest="d1")
+    return World(engine=engine, skills=skills, capabilities=CAPABILITIES)
+
+
+@both
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_sub_agent_that_skills_may_bind_can_be_gone_on_with(face: Face, restart: bool) -> None:
+    made, tools = _with_skills(Table({"bash": ASK})), Tools()
+    child = Model(lines=[says(("bash", {"command": "x"}, "c1")), says(("bash", {"command": "y"}, "c2"))])
+    model = Model(lines=[_task()])
+    agent = _deep(made, model, child, tools, "bash", "ls")
+    state = face(agent, GO)
+    while questions(state):
+        if restart:
+            made.gate = made.with_engine()
+            saver, agent = agent.checkpointer, _deep(made, model, child, tools, "bash", "ls")
+            agent.checkpointer = saver
+        state = face(agent, answer(state, "approve"))
+    assert (tools.commands, results(state)["t1"].content) == (["x", "y"], "done")
+
+
+def test_a_run_whose_state_is_lost_is_left_with_nothing() -> None:
+    """The conversation is still there, and what its skills restricted is not."""
+    made, tools = _with_skills(), Tools()
+    model = Model(lines=[AIMessage("hello"), says(("bash", {"command": "x"}, "c1"))])
+    agent = agent_of(made, model, tools.tools("bash"))
+    sync(agent, GO)
+    made.gate = Gate(replace(made.parts, states=MemoryRunStates()))
+    again = agent_of(made, model, tools.tools("bash"), checkpointer=agent.checkpointer)
+    sync(again, GO)
+    assert (tools.ran, model.tools) == ([], [["bash"]])
+
+
+# ------------------------------------------------------------------------------------------------------ names and ids
+def test_an_answer_to_one_sub_agent_is_none_to_another_that_makes_the_same_call() -> None:
+    made, tools = world(Table({"bash": ASK})), Tools()
+
+    def start(agent: str) -> Any:
+        model = Model(lines=[says(("bash", {"command": "x"}, "c1"))])
+        inner = create_agent(model, tools.tools("bash"), middleware=[PolicyMiddleware(made.gate, agent=agent)])
+        return tools.tool(agent, lambda _: inner.invoke(GO)["messages"][-1].content)
+
+    agents = [start("good"), start("evil")]
+    model = Model(lines=[says(("good", {}, "r1"), ("evil", {}, "r2"))])
+    agent = agent_of(made, model, [*agents, *tools.tools("bash")])
+    state = sync(agent, GO)
+    asked = {"evil" in one.value["description"]: one for one in state["__interrupt__"]}
+    state = sync(agent, Command(resume={asked[True].id: asked[False].value["answers"]["approve"]}))
+    assert ("x" in tools.commands, len(questions(state))) == (False, 2)
+
+
+def test_a_sub_agent_of_a_later_reply_is_another_though_its_call_has_the_same_id() -> None:
+    made, tools = _with_skills(), Tools()
+    child = Model(lines=[says(("bash", {"command": "x"}, "c1")), AIMessage("one"), says(("bash", {}, "c1"))])
+    state = sync(_deep(made, Model(lines=[_task(), _task()]), child, tools, "bash", "ls"), GO)
+    runs = [record["to_run"] for record in made.log.records if record["type"] == "delegation"]
+    assert (len(runs), len(set(runs)), tools.commands) == (2, 2, ["x", ""])
+    assert state["messages"][-1].content == "done"

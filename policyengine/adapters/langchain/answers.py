@@ -1,9 +1,9 @@
 """What a person is asked through `interrupt()`, and whether what comes back answers that question.
 
 LangGraph runs a node from the top after every resume and after a crash, and gives stored answers by their position
-alone. So an answer has to name what it is about: the call (with its id, scope and thread) and the asks as they were
-shown. One that does not is somebody else's, such as the answer to an `interrupt()` of the tool itself, and counts for
-nothing here.
+alone. So an answer has to name what it is about: the call (with its id, whose it is, and where) and the asks as they
+were shown. One that does not is somebody else's, such as the answer to an `interrupt()` of the tool itself, and counts
+for nothing here.
 """
 
 from __future__ import annotations
@@ -84,8 +84,10 @@ def asking(gate: Gate, signed: SignedDecision, *, always: bool) -> Asking:
 
 def named(signed: SignedDecision) -> str:
     """Name the call that a decision is about, where it is made."""
-    context, call = signed.run.context, signed.call
-    return digest_of((context.scope_id, context.thread_id, call.id, call.name, freeze(call.arguments)))
+    run, call = signed.run, signed.call
+    principal, arguments = run.principal, freeze(call.arguments)
+    who = (run.context.scope_id, run.context.thread_id, principal.id, principal.agent, principal.delegation)
+    return digest_of((who, call.id, call.name, arguments))
 
 
 def answer_of(given: object) -> Answer | None:

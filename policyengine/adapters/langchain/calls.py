@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from typing import TYPE_CHECKING
 
 from langchain_core.messages import ToolCall
@@ -71,7 +72,11 @@ def _handled(place: Place, request: ToolCallRequest, guard: Guard, question: str
         if question:
             place.suspended.add(question)
         raise
-    except Refused as error:
+    except (Refused, CancelledError) as error:
+        if guard.has_started:  # how it ended belongs to its record
+            yield from asked("after_tool", failure(error), guard.signed)
+        if isinstance(error, CancelledError):
+            raise
         return _refused(call, error)
     except Exception as error:
         yield from asked("after_tool", failure(error), guard.signed)

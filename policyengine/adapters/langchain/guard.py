@@ -11,7 +11,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
-from langchain_core.tools import BaseTool
+from langchain_core.tools import BaseTool, StructuredTool, Tool
 from langgraph.errors import GraphBubbleUp
 
 from policyengine.errors import TokenError
@@ -100,8 +100,9 @@ class Guard(BaseCallbackHandler):
 
 def stands_before(tool: BaseTool) -> bool:
     """Whether a tool starts in LangChain's own way; one that runs otherwise has to be released before that."""
-    kind = type(tool)  # `ainvoke` of the library's own tools comes down to one of these
-    return kind.invoke is BaseTool.invoke and kind.run is BaseTool.run and kind.arun is BaseTool.arun
+    kind = type(tool)
+    has_own = kind.ainvoke not in {BaseTool.ainvoke, StructuredTool.ainvoke, Tool.ainvoke}
+    return not has_own and kind.invoke is BaseTool.invoke and kind.run is BaseTool.run and kind.arun is BaseTool.arun
 
 
 def watch(config: RunnableConfig, guard: Guard) -> None:

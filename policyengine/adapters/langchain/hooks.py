@@ -24,14 +24,9 @@ from policyengine.adapters.langchain.models import (
     unsent,
 )
 from policyengine.adapters.langchain.results import Given
-from policyengine.adapters.langchain.runs import (
-    Counts,
-    PolicyState,
-    Step,
-    in_step,
-    parent_of,
-    step_of,
-)
+from policyengine.adapters.langchain.runs import Counts, parent_of
+from policyengine.adapters.langchain.searching import Search
+from policyengine.adapters.langchain.stepping import PolicyState, Step, in_step, step_of, with_replies
 from policyengine.adapters.langchain.voices import EAR, Ear
 from policyengine.adapters.langchain.vouched import Host, Vouched
 from policyengine.gate import Gate, Run
@@ -43,8 +38,11 @@ if TYPE_CHECKING:
 class Hooks:
     """One agent's hooks."""
 
-    def __init__(self, gate: Gate, vouched: Vouched, agent: str, only: frozenset[str] | None) -> None:
+    def __init__(
+        self, gate: Gate, vouched: Vouched, agent: str, only: frozenset[str] | None, search: Search | None
+    ) -> None:
         self.gate = gate
+        self._search = search
         self._vouched = vouched
         self._agent = agent
         self._only = only
@@ -54,9 +52,9 @@ class Hooks:
         """Show the model what it may see, and of its answer what may be shown."""
         step = new_step(request)
         try:
-            run = yield from self._run(request.runtime, step)
-            ready = yield from prepared(self.gate, run, request, self._vouched.is_genuine)
-            self._steps.add(step["id"])
+            run = with_replies((yield from self._run(request.runtime, step)), request.state)
+            ready = yield from prepared(self.gate, run, request, self._vouched.is_genuine, self._search)
+            self._steps.add(_known(run))
         except GraphBubbleUp:
             raise
         except Unsent as answer:
@@ -68,7 +66,7 @@ class Hooks:
             response = yield Handled(ready)
         finally:
             EAR.reset(listening)
-        return answered(self.gate, run, response, step)
+        return answered(self.gate, run, response, ready.tools)
 
     def reply(self, state: PolicyState, runtime: Any) -> Steps[dict[str, Any] | None]:
         """Judge the calls of a reply as a set."""
@@ -106,7 +104,7 @@ class Hooks:
             by=self._person(runtime, run),
             keep=None if keep is None else partial(keep, runtime),
             suspended=self._suspended,
-            tools=None if self._steps[step["id"]] else names_of(runtime.tools),
+            tools=None if self._steps[_known(run)] else tuple(step.get("tools", names_of(runtime.tools))),
         )
 
     def _run(self, runtime: Host, step: Step) -> Steps[Run]:
@@ -123,3 +121,8 @@ class Hooks:
             return ""
         approver = self._vouched.approver
         return run.principal.id if approver is None else approver(runtime)
+
+
+def _known(run: Run) -> str:
+    """Name a step as the gate knows it."""
+    return f"{run.context.run_id}/{run.context.step_id}"

@@ -9,7 +9,8 @@ from langchain.agents.middleware import AgentMiddleware
 
 from policyengine.adapters.langchain.faces import adone, done
 from policyengine.adapters.langchain.hooks import Hooks
-from policyengine.adapters.langchain.runs import PolicyState
+from policyengine.adapters.langchain.searching import Search
+from policyengine.adapters.langchain.stepping import PolicyState
 from policyengine.adapters.langchain.vouched import Vouched
 from policyengine.errors import UsageError
 from policyengine.gate import Gate
@@ -28,20 +29,30 @@ class PolicyMiddleware(AgentMiddleware[PolicyState, Any, Any]):
         vouched: what the host alone can say; by default the run is in `runtime.context`.
         agent: name of the agent, where it is a sub-agent.
         only: tools that a sub-agent may have of those that its parent may; None for all of these.
+        deferred: tools that the model is not shown before it has found them with `tool_search`, which is added then.
 
     Raises:
-        UsageError: `only` is a single text.
+        UsageError: `only` or `deferred` is a single text.
     """
 
     state_schema = PolicyState
 
     def __init__(
-        self, gate: Gate, vouched: Vouched = VOUCHED, *, agent: str = "sub-agent", only: Iterable[str] | None = None
+        self,
+        gate: Gate,
+        vouched: Vouched = VOUCHED,
+        *,
+        agent: str = "sub-agent",
+        only: Iterable[str] | None = None,
+        deferred: Iterable[str] = (),
     ) -> None:
         super().__init__()
-        if isinstance(only, str):
-            raise UsageError("`only` has to be a list of names")
-        self._hooks = Hooks(gate, vouched, agent, None if only is None else frozenset(only))
+        if isinstance(only, str) or isinstance(deferred, str):
+            raise UsageError("`only` and `deferred` have to be lists of names")
+        waiting = frozenset(deferred)
+        search = Search(gate, waiting) if waiting else None
+        self.tools = [] if search is None else [search.tool]
+        self._hooks = Hooks(gate, vouched, agent, None if only is None else frozenset(only), search)
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]) -> Any:
         """Show the model what it may see."""

@@ -5,25 +5,28 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from langchain.agents.middleware import ExtendedModelResponse, ModelRequest, ModelResponse
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
 from policyengine.adapters.langchain.answers import thawed
 from policyengine.adapters.langchain.denials import denial, refusal, stopped
 from policyengine.adapters.langchain.faces import Steps, asked
-from policyengine.adapters.langchain.runs import STEP, Step, named
+from policyengine.adapters.langchain.searching import Search
 from policyengine.adapters.langchain.speaking import speaking
+from policyengine.adapters.langchain.stepping import STEP, Step, named
 from policyengine.adapters.langchain.voices import Ear, Voice
 from policyengine.adapters.langchain.vouched import Genuine
 from policyengine.gate import Call, Gate, Message, Run, SignedDecision, SignedExposure, Source
 from policyengine.model import Outcome
 from policyengine.visible import visible
 
-_TOOLS = frozenset({"tools", "functions"})  # settings that would bind tools past the request's own
+Tools: TypeAlias = Iterable[BaseTool | dict[str, Any]]
+# Settings that would bind tools past the request's own: of any model, of OpenAI's and of Anthropic's.
+_TOOLS = frozenset({"tools", "functions", "web_search_options", "mcp_servers"})
 
 
 def new_step(request: ModelRequest[Any]) -> Step:
@@ -32,13 +35,15 @@ def new_step(request: ModelRequest[Any]) -> Step:
     return Step(id=secrets.token_hex(8), model=model if isinstance(model, str) else "", run="")
 
 
-def names_of(tools: Iterable[BaseTool | dict[str, Any]]) -> tuple[str, ...]:
+def names_of(tools: Tools) -> tuple[str, ...]:
     """Give the names of tools that run here. Those of the provider run where nothing can stand before them."""
     return tuple(tool.name for tool in tools if isinstance(tool, BaseTool))
 
 
 # ----------------------------------------------------------------------------------------------------- before and after
-def prepared(gate: Gate, run: Run, request: ModelRequest[Any], is_genuine: Genuine) -> Steps[ModelRequest[Any]]:
+def prepared(
+    gate: Gate, run: Run, request: ModelRequest[Any], is_genuine: Genuine, search: Search | None
+) -> Steps[ModelRequest[Any]]:
     """Give the request with the tools and messages that the model may see.
 
     Raises:
@@ -47,9 +52,11 @@ def prepared(gate: Gate, run: Run, request: ModelRequest[Any], is_genuine: Genui
     ending = stopped(request.state.get("messages", ()))
     if ending:
         raise Unsent(ending)
-    seen = [message for message in request.messages if message.content and not isinstance(message, SystemMessage)]
+    seen = [message for message in request.messages if message.content]  # the host's own prompt is not among them
     about = [_about(gate, message, is_genuine) for message in seen]
-    exposed: SignedExposure = yield from asked("before_model", about, names_of(request.tools), run)
+    names = names_of(request.tools)
+    catalogue = names if search is None else search.catalogue(names, request.tools)
+    exposed: SignedExposure = yield from asked("before_model", about, catalogue, run)
     if _is_refused(exposed, seen):
         raise Unsent(unsent(_reasons(exposed)))
     cleaned = {
@@ -64,11 +71,13 @@ def prepared(gate: Gate, run: Run, request: ModelRequest[Any], is_genuine: Genui
     return ready.override(model=speaking(ready.model)) if gate.cleans else ready
 
 
-def answered(gate: Gate, run: Run, response: ModelResponse[Any], step: Step) -> ExtendedModelResponse[Any]:
-    """Give what may be shown of the model's answer, and let the state keep its step."""
+def answered(gate: Gate, run: Run, response: ModelResponse[Any], tools: Tools) -> ExtendedModelResponse[Any]:
+    """Give what may be shown of the model's answer, and let the state keep its step, with the tools that it saw."""
+    context, shown = run.context, [*names_of(tools)]
+    step = Step(id=context.step_id, model=context.model, run=named(run), tools=shown, replies=run.replies + 1)
     voice = Voice(Ear(gate, run))
-    said = [voice.whole(one) if isinstance(one, AIMessage) and one.content else one for one in response.result]
-    return ExtendedModelResponse(replace(response, result=said), Command(update={STEP: {**step, "run": named(run)}}))
+    said = [voice.whole(one) if gate.cleans and isinstance(one, AIMessage) else one for one in response.result]
+    return ExtendedModelResponse(replace(response, result=said), Command(update={STEP: step}))
 
 
 class Unsent(Exception):

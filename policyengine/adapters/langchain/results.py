@@ -12,7 +12,7 @@ from langgraph.types import Command
 from policyengine.adapters.langchain.answers import thawed
 from policyengine.adapters.langchain.denials import MARK
 from policyengine.adapters.langchain.faces import Steps, asked
-from policyengine.adapters.langchain.runs import STEP
+from policyengine.adapters.langchain.stepping import STEP
 from policyengine.errors import RequestError
 from policyengine.gate import Result, SignedDecision
 from policyengine.model import ObligationKind, freeze
@@ -62,6 +62,8 @@ def failure(error: BaseException) -> Result:
 
 def _shown(message: BaseMessage, content: Any, raw: Any, result: Result, signed: SignedDecision) -> BaseMessage:
     update: dict[str, Any] = {} if content == message.content else {"content": content or ""}
+    if MARK in message.additional_kwargs:  # no tool says in our name what became of its call
+        update["additional_kwargs"] = {key: one for key, one in message.additional_kwargs.items() if key != MARK}
     artifact = getattr(message, "artifact", None)
     if result.withheld:
         update |= {"additional_kwargs": {}, "artifact": None}

@@ -10,21 +10,36 @@ from collections.abc import AsyncIterator, Iterator
 from functools import cache
 from typing import Any
 
+from langchain.chat_models.base import _ConfigurableModel
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk as Chunk
 from langchain_core.outputs import ChatResult
+from langchain_core.runnables import RunnableBinding, RunnableWithFallbacks
+from langchain_core.runnables.config import ensure_config
 
 from policyengine.adapters.langchain.voices import EAR, Voice
+from policyengine.errors import RequestError
 
 
-def speaking(model: BaseChatModel) -> BaseChatModel:
-    """Copy a model so that what it says is cleaned for whoever is in `EAR`; any other runnable is left as it is."""
-    if not isinstance(model, BaseChatModel):
-        return model
-    copy: BaseChatModel = model.model_copy()
-    object.__setattr__(copy, "__class__", _kind(type(model)))
-    return copy
+def speaking(model: Any) -> Any:
+    """Copy a model so that what it says is cleaned for whoever is in `EAR`, with all models that it is made of.
+
+    Raises:
+        RequestError: nobody can say what it is made of (`adapter.model`), so its deltas could not be cleaned.
+    """
+    if isinstance(model, BaseChatModel):
+        copy = model.model_copy()
+        object.__setattr__(copy, "__class__", _kind(type(model)))
+        return copy
+    if isinstance(model, _ConfigurableModel):  # of `init_chat_model`: what it is depends on the configuration
+        return speaking(model._model(ensure_config()))
+    if isinstance(model, RunnableBinding):
+        return model.model_copy(update={"bound": speaking(model.bound)})
+    if isinstance(model, RunnableWithFallbacks):
+        others = [speaking(one) for one in model.fallbacks]
+        return model.model_copy(update={"runnable": speaking(model.runnable), "fallbacks": others})
+    raise RequestError("adapter.model", f"what a model of type `{type(model).__name__}` says cannot be cleaned")
 
 
 def _answered(result: ChatResult) -> ChatResult:

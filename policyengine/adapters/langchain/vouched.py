@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 
 from policyengine.errors import RequestError
 from policyengine.gate import Run
-from policyengine.model import Grant
+from policyengine.model import Context, Grant, Principal
 from policyengine.records import Record
 
 Host: TypeAlias = Runtime[Any] | ToolRuntime[Any, Any]
@@ -30,9 +30,9 @@ def of_context(runtime: Host) -> Run:
     """
     context: Any = runtime.context
     found = context.get(KEY) if isinstance(context, Mapping) else getattr(context, KEY, context)
-    if not isinstance(found, Run):
+    if not (isinstance(found, Run) and isinstance(found.principal, Principal) and isinstance(found.context, Context)):
         raise RequestError("adapter.no-identity", f"the host has to give a `Run` as `context.{KEY}`")
-    return found
+    return found  # pydantic makes of a client's JSON something that calls itself one, around what is none
 
 
 def _no_genuine(message: BaseMessage) -> bool:
