@@ -87,8 +87,8 @@ STREAMS = pytest.mark.parametrize("stream", [_sync, _async])
 KINDS = pytest.mark.parametrize("kind", [Streaming, AsyncStreaming])
 
 
-def _agent(kind: type[Streaming], line: Any, *, strict: bool = True, **more: Any) -> Any:
-    made = world(Table({"rm": Outcome.DENY}), content=content(strict=True) if strict else None)
+def _agent(kind: type[Streaming], line: Any, *, cleans: bool = True, **more: Any) -> Any:
+    made = world(Table({"rm": Outcome.DENY}), content=content() if cleans else None)
     return agent_of(made, kind(lines=[line], **more), Tools().tools("ls", "rm"))
 
 
@@ -129,9 +129,9 @@ def test_a_stream_without_secrets_is_what_the_model_said(stream: Any) -> None:
 
 
 @STREAMS
-@pytest.mark.parametrize("strict", [False, True])
-def test_calls_are_streamed_and_decided_as_ever(stream: Any, strict: bool) -> None:
-    agent = _agent(AsyncStreaming, says(("ls", {}, "c1"), ("rm", {}, "c2")), strict=strict)
+@pytest.mark.parametrize("cleans", [False, True])
+def test_calls_are_streamed_and_decided_as_ever(stream: Any, cleans: bool) -> None:
+    agent = _agent(AsyncStreaming, says(("ls", {}, "c1"), ("rm", {}, "c2")), cleans=cleans)
     stream(agent, stream_mode="messages")
     found = results(agent.get_state(CONFIG).values)
     assert {id: one.status for id, one in found.items()} == {"c1": "success", "c2": "error"}
@@ -165,7 +165,7 @@ def test_a_model_that_shows_its_deltas_by_itself_shows_cleaned_ones() -> None:
 
 
 def test_a_model_that_does_not_stream_is_cleaned_as_a_whole() -> None:
-    made = world(content=content(strict=True))
+    made = world(content=content())
     told = _sync(agent_of(made, Model(lines=[AIMessage(TEXT)]), Tools().tools("ls")), stream_mode="messages")
     assert (len(told), KEY in str(told)) == (1, False)
 
@@ -237,7 +237,7 @@ def test_and_where_it_lies_beside_the_content(put: Any, stream: Any) -> None:
 def test_a_thought_that_is_not_streamed_is_cleaned_as_well(block: Any) -> None:
     line = AIMessage([block(TEXT), {"type": "tool_use", "id": "c1", "name": "ls", "input": {"command": KEY}}])
     line.additional_kwargs = {"reasoning_content": TEXT, "other": TEXT}
-    state = sync(agent_of(world(content=content(strict=True)), Model(lines=[line]), Tools().tools("ls")), GO)
+    state = sync(agent_of(world(content=content()), Model(lines=[line]), Tools().tools("ls")), GO)
     kept = state["messages"][1]
     assert (KEY in str(kept.content[0]), KEY in str(kept.additional_kwargs["reasoning_content"])) == (False, False)
     assert (kept.content[1]["input"], kept.additional_kwargs["other"]) == ({"command": KEY}, TEXT)
@@ -247,7 +247,7 @@ def test_a_text_that_lies_too_deep_is_not_shown() -> None:
     made: Any = TEXT
     for _ in range(5000):
         made = {"reasoning": made}
-    state = sync(agent_of(world(content=content(strict=True)), Model(lines=[AIMessage([made])]), []), GO)
+    state = sync(agent_of(world(content=content()), Model(lines=[AIMessage([made])]), []), GO)
     assert KEY not in repr(state["messages"][1].content)[:400]
 
 
@@ -275,7 +275,7 @@ class Failing(Streaming):
 @pytest.mark.parametrize("make", MADE)
 def test_a_model_that_is_made_of_others_is_cleaned(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     model = make(Streaming(lines=[_cut(TEXT)]), monkeypatch)
-    told = _sync(agent_of(world(content=content(strict=True)), model, Tools().tools("ls")), stream_mode="messages")
+    told = _sync(agent_of(world(content=content()), model, Tools().tools("ls")), stream_mode="messages")
     shown = "".join(str(message.content) for message, _ in told)
     assert (KEY in shown, "all that there is to say" in shown) == (False, True)
 
@@ -287,5 +287,5 @@ def test_a_model_of_which_nobody_can_say_what_it_is_made_of_is_not_called() -> N
 
     called: list[Any] = []
     model = Other(called.append)
-    state = sync(agent_of(world(content=content(strict=True)), model, Tools().tools("ls")), GO)  # type: ignore[arg-type]
+    state = sync(agent_of(world(content=content()), model, Tools().tools("ls")), GO)  # type: ignore[arg-type]
     assert (called, "adapter.model" in state["messages"][-1].content) == ([], True)
