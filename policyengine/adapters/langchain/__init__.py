@@ -34,12 +34,18 @@ person, one step deeper, and no more tools. One that was not given the middlewar
 has its calls decided as its parent's, and may only make those that need no question. So has a tool that invokes others,
 as long as it passes LangChain's context on (a thread of its own does not).
 
+**Deferred tools.** `PolicyMiddleware(gate, deferred=names)` keeps tools out of the model's sight until it has found
+them with `tool_search`, which is added; what the policies leave can be found, and is shown from the next reply on.
+
 **Plain LangGraph.** `ToolNode(tools, wrap_tool_call=policy.wrap_tool_call, awrap_tool_call=policy.awrap_tool_call)`.
 
 **What it cannot do.** Tools that run at the provider never pass by: they are hidden, but one that the host binds to
-the model itself is out of reach. Of a `Command` its messages are judged, the rest of its update is not. A call over its
-time is given up; a coroutine is cancelled, a thread goes on unseen. No call can be put into a sandbox, nobody notified.
-A yes counts once in one process; where that dies while the call runs, LangGraph gives the next process the stored yes.
+the model itself is out of reach. Of a `Command` its messages are judged, the rest of its update is not. What a model
+says and thinks is cleaned; its calls are not, so neither is structured output that is one (`ToolStrategy`), and a
+signed thought out of which something was cleaned no longer fits its provider's signature. A model that middleware
+further in chooses speaks to streams by itself. A call over its time is given up; a coroutine is cancelled, a thread
+goes on unseen. No call can be put into a sandbox, nobody notified. A yes counts once in one process; where that dies
+while the call runs, LangGraph gives the next process the stored yes.
 """
 
 from policyengine.adapters.langchain.middleware import PolicyMiddleware
