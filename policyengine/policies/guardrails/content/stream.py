@@ -135,13 +135,21 @@ def _start(place: Place) -> int:
 def _beginning(whole: str, detector: Detector) -> int:
     """Where something that a detector may still find could begin; the end where there is nothing."""
     window = whole[-detector.reach :]
-    if detector.folds and not detector.joins:
+    if detector.joins:
+        held = _phrase(window, detector.longest)
+    elif detector.folds:
         held = _tag(window, detector.longest)
     elif detector.spaces:
         held = len(window) - (window.rfind("\n") + 1)
     else:
         held = 0 if window[-1:].isspace() else len(window.rsplit(None, 1)[-1]) if window else 0
     return len(whole) - held
+
+
+def _phrase(window: str, longest: int) -> int:
+    """Length of what may be the beginning of a phrase at the end of a text: of its last line, without what is unseen."""
+    view = folded(window).joined()
+    return len(window) - view.original(max(len(view.text) - longest, view.text.rfind("\n") + 1))
 
 
 def _tag(window: str, longest: int) -> int:
