@@ -474,3 +474,27 @@ def test_settings_that_bind_tools_at_the_provider_are_left_out(setting: str) -> 
     settings: list[list[str]] = []
     sync(agent_of(world(), Noting(lines=[]), Tools().tools("ls"), before=[Sets()]), GO)
     assert [setting in one for one in settings] == [False]
+
+
+class Adds(AgentMiddleware):
+    """Has a tool that the agent was not made with."""
+
+    def __init__(self, tool: BaseTool) -> None:
+        super().__init__()
+        self._tool = tool
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        return handler(request.override(tools=[*request.tools, self._tool]))
+
+    def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+        return handler(request.override(tool=self._tool) if request.tool_call["name"] == self._tool.name else request)
+
+
+@pytest.mark.parametrize(("where", "outcome", "runs"), [("before", ALLOW, 1), ("before", DENY, 0), ("after", ALLOW, 0)])
+def test_a_tool_that_is_added_on_the_way_is_decided_where_the_policy_sees_it(
+    where: str, outcome: Outcome, runs: int
+) -> None:
+    tools, model = Tools(), Model(lines=[says(("extra", {"command": "x"}, "c1"))])
+    added: dict[str, Any] = {where: [Adds(tools.tool("extra"))]}
+    sync(agent_of(world(Table({"extra": outcome})), model, tools.tools("ls"), **added), GO)
+    assert len(tools.ran) == runs

@@ -411,3 +411,32 @@ def test_an_answer_of_another_thread_is_none() -> None:
     state = agent.invoke(Command(resume=first["__interrupt__"][0].value["answers"]["approve"]), other, context=RUN)
     assert (tools.ran, len(questions(state))) == ([], 1)
     assert CONFIG["configurable"]["thread_id"] != "other"
+
+
+# ---------------------------------------------------------------------------------------------------------- time travel
+@both
+@pytest.mark.parametrize("suspends", [False, True])
+def test_a_yes_is_not_given_again_by_going_back_to_before_the_call(face: Face, suspends: bool) -> None:
+    """A checkpoint keeps the answer; whoever goes on from there once more has to be asked once more."""
+    made, tools = world(Table({"bash": ASK})), Tools()
+    tool = tools.tool("bash", (lambda _: interrupt("what else?")) if suspends else None)
+    agent = agent_of(made, Model(lines=[says(("bash", {"command": "x"}, "c1"))]), [tool])
+    state = face(agent, GO)
+    before = agent.get_state(CONFIG).config
+    face(agent, answer(state, "approve"))
+    assert len(tools.ran) == 1
+    forked = agent.update_state(before, {"messages": []}, as_node="PolicyMiddleware.after_model")
+    for where in (before, forked, before):
+        again = agent.invoke(None, where, context=RUN)
+        assert ([one["type"] for one in questions(again)], len(tools.ran)) == (["tool_approval"], 1)
+
+
+@both
+def test_an_answer_of_another_fork_is_none_where_its_yes_was_used(face: Face) -> None:
+    made, tools = world(Table({"bash": ASK})), Tools()
+    agent = agent_of(made, Model(lines=[says(("bash", {"command": "x"}, "c1"))]), tools.tools("bash"))
+    state = face(agent, GO)
+    before, yes = agent.get_state(CONFIG).config, state["__interrupt__"][0].value["answers"]["approve"]
+    face(agent, answer(state, "approve"))
+    again = agent.invoke(Command(resume=yes), before, context=RUN)
+    assert (len(questions(again)), len(tools.ran)) == (1, 1)
