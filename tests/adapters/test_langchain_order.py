@@ -322,3 +322,18 @@ def test_two_policies_are_both_asked() -> None:
     assert (tools.ran, results(state)["c1"].status) == ([], "error")
     agent = agent_of(world(), Model(lines=[_bash()]), tools.tools("bash"), after=[Second(world().gate)])
     assert (results(sync(agent, GO))["c1"].content, len(tools.ran)) == ("bash did ls", 1)
+
+
+@both
+def test_where_two_policies_stand_what_one_of_them_did_not_show_does_not_run(face: Face) -> None:
+    class Second(PolicyMiddleware):
+        """Another policy needs another name."""
+
+    tools, inner, asked = Tools(), world(), _bash()
+    for before, after in (
+        ((), (Second(inner.gate, deferred=["bash"]),)),
+        ((Second(inner.gate, deferred=["bash"]),), ()),
+    ):
+        model = Model(lines=[asked])
+        state = face(agent_of(world(), model, tools.tools("bash", "ls"), before=before, after=after), GO)
+        assert ("bash" in model.tools[0], tools.ran, codes(results(state)["c1"])) == (False, [], ["exposure.hidden"])

@@ -61,7 +61,7 @@ class Hooks:
             return AIMessage(str(answer))
         except Exception as error:  # whatever it is, the model must not see for it what it may not
             return AIMessage(unsent([told(error)]))
-        listening = EAR.set(Ear(self.gate, run))
+        listening = EAR.set(Ear(self.gate, run, request.runtime))
         try:
             response = yield Handled(ready)
         finally:

@@ -18,7 +18,7 @@ from policyengine.adapters.langchain.faces import Steps, asked
 from policyengine.adapters.langchain.searching import Search
 from policyengine.adapters.langchain.speaking import speaking
 from policyengine.adapters.langchain.stepping import STEP, Step, named
-from policyengine.adapters.langchain.voices import Ear, Voice
+from policyengine.adapters.langchain.voices import EAR, Ear, Voice
 from policyengine.adapters.langchain.vouched import Genuine
 from policyengine.gate import Call, Gate, Message, Run, SignedDecision, SignedExposure, Source
 from policyengine.model import Outcome
@@ -30,9 +30,11 @@ _TOOLS = frozenset({"tools", "functions", "web_search_options", "mcp_servers"})
 
 
 def new_step(request: ModelRequest[Any]) -> Step:
-    """Name a call of the model, and the model."""
+    """Name a call of the model, and the model; where two policies stand before it, they are in one step."""
+    above = EAR.get()
+    known = above.run.context.step_id if above is not None and above.runtime is request.runtime else ""
     model = getattr(request.model, "model_name", None) or getattr(request.model, "model", None)
-    return Step(id=secrets.token_hex(8), model=model if isinstance(model, str) else "", run="")
+    return Step(id=known or secrets.token_hex(8), model=model if isinstance(model, str) else "", run="")
 
 
 def names_of(tools: Tools) -> tuple[str, ...]:

@@ -32,9 +32,11 @@ class Step(TypedDict):
 
 
 def _later(known: Step | None, step: Step) -> Step:
-    """Keep the later one, where two policies stand before one agent."""
-    del known
-    return step
+    """Keep the later one; where two policies stand before one model, what both have shown."""
+    if not known or known.get("id") != step["id"] or "tools" not in step:
+        return step
+    shown = frozenset(known.get("tools", ()))
+    return {**step, "tools": [name for name in step["tools"] if name in shown]}
 
 
 class PolicyState(AgentState[Any]):

@@ -29,10 +29,11 @@ _FRAME = ("type", "index")  # what pieces of one block have in common
 
 
 class Ear(NamedTuple):
-    """Who listens to a model."""
+    """Who listens to a model; `runtime` is that of its call."""
 
     gate: Gate
     run: Run
+    runtime: object = None
 
 
 EAR: ContextVar[Ear | None] = ContextVar("policyengine_ear", default=None)
