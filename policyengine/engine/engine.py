@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol, TypeAlias, TypeVar
 
-from policyengine.effects import FATAL_CAUSES, Facts, Opaque
+from policyengine.effects import FATAL_CAUSES, Contains, Effect, Facts, Opaque
 from policyengine.engine.closed import are_facts, checked, late, no_analysis, raised, unreadable
 from policyengine.engine.rewriting import joined, rewritten
 from policyengine.errors import UsageError
@@ -185,7 +185,7 @@ class Engine(Record):
         return Decision(
             outcome=Outcome.ALLOW if used else verdict.outcome,
             findings=verdict.findings,
-            effects=facts.effects,
+            effects=(*facts.effects, *_contained(facts, verdict)),
             obligations=verdict.obligations,
             control=verdict.control,
             grants=used,
@@ -211,3 +211,9 @@ class Engine(Record):
 
 def _is_denied(verdicts: Iterable[Verdict]) -> bool:
     return combine(verdicts).outcome is Outcome.DENY
+
+
+def _contained(facts: Facts, verdict: Verdict) -> list[Effect]:
+    """What policies found in the call's texts, which no analysis of what it would do shows."""
+    found = (finding.effect for finding in verdict.findings if type(finding.effect) is Contains)
+    return [effect for effect in dict.fromkeys(found) if effect not in facts.effects]

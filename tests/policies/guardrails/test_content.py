@@ -137,6 +137,11 @@ def test_a_secret_in_an_argument_is_asked_about() -> None:
     assert KEY not in repr(verdict)
 
 
+def test_what_an_argument_holds_stands_among_the_effects_once() -> None:
+    decision, _ = Engine(analyze=lambda *_: NOTHING, policies=(content(), content())).decide(call(command=KEY), START)
+    assert decision.effects == (Contains("secret", "secret.aws-access-key", span=(0, 20), origin="argument"),)
+
+
 @pytest.mark.parametrize("arguments", [{KEY: 1}, {"a": [[{"b": KEY}]]}, {"a": {"b": {"c": f"x{TAG} {KEY}"}}}])
 def test_every_text_of_a_call_is_looked_at(arguments: dict[str, Any]) -> None:
     assert content().evaluate(call(**arguments), NOTHING, START).outcome is Outcome.ASK

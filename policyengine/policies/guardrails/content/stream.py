@@ -147,7 +147,7 @@ def _beginning(whole: str, detector: Detector) -> int:
 
 
 def _phrase(window: str, longest: int) -> int:
-    """Length of what may be the beginning of a phrase at the end of a text: of its last line, without what is unseen."""
+    """Length of what may be the beginning of a phrase at the end of a text's last line, without what is unseen."""
     view = folded(window).joined()
     return len(window) - view.original(max(len(view.text) - longest, view.text.rfind("\n") + 1))
 
