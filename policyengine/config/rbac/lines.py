@@ -45,10 +45,12 @@ class CsvLines:
         self.file = file
 
     def __iter__(self) -> Iterator[Row]:
+        are_flat, strip = _is_flat(self._text), str.strip
         for number, raw in enumerate(self._text.split("\n"), 1):
-            line = raw.strip()
+            line = strip(raw)
             if line and line[0] != "#":
-                fields = [field.strip() for field in line.split(",")] if _is_flat(line) else self._nested(line, number)
+                is_flat = are_flat or _is_flat(line)
+                fields = list(map(strip, line.split(","))) if is_flat else self._nested(line, number)
                 yield number, fields[0], fields[1:]
 
     def digest(self) -> str:
@@ -123,7 +125,7 @@ class Checker(NamedTuple):
             names = ", ".join(self.fields) if kind == "p" else "the names of its definition"
             raise self._error(number, kind, f"{len(fields)} fields", f"{size}: {names}")
         text = ",".join(fields)
-        if '"' in text or "#" in text or "eval" in text or ",," in f",{text},":
+        if '"' in text or "#" in text or "eval" in text or "" in fields:
             self._check_texts(number, kind, fields)
         if kind == "p":
             if self.effect is not None and fields[self.effect] not in EFFECTS:

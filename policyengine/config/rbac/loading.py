@@ -140,11 +140,12 @@ def _indexed(model: Model, shape: Shape, source: Source, depth: int, subject: in
     builder = Builder(shape, subject)
     counts = {"allow": 0, "deny": 0}
     one: dict[str, str] = {}  # equal short texts are kept once
+    known = one.setdefault
     alone: dict[str, tuple[str]] = {}
     for row in source:
         checker.check(row)
         number, kind, fields = row
-        fields = [one.setdefault(field, field) if len(field) <= SHORT else field for field in fields]
+        fields = [known(field, field) if len(field) <= SHORT else field for field in fields]
         if kind == "p":
             builder.add(fields, number)
             counts["allow" if shape.effect is None else fields[shape.effect]] += 1

@@ -40,7 +40,7 @@ class Index:
         subjects: the names of `plans`: looked up where the plan just was, they cost a miss of no cache.
     """
 
-    __slots__ = ("_always", "_domain", "_domains", "_plans", "_subject", "subjects")
+    __slots__ = ("_always", "_domain", "_domains", "_is_plain", "_plans", "_subject", "subjects")
 
     def __init__(
         self,
@@ -54,12 +54,13 @@ class Index:
         self._plans = plans
         self._domains = domains
         self._always = always
+        self._is_plain = self._domain < 0 and not always  # so that a name's tables are its plan
         self.subjects = plans.keys()
 
     def decide(self, parts: Parts) -> int:
         """Give the number of the line that answers a request: of several a denying one, 0 where there is none."""
-        answer = 0
-        for key_of, cuts, lines in self._tables(parts[self._subject], parts):
+        answer, name = 0, parts[self._subject]
+        for key_of, cuts, lines in self._plans.get(name, ()) if self._is_plain else self._tables(name, parts):
             found = lines.get(key_of(parts), 0) if lines else key_of(parts)
             if found < 0:
                 return found
