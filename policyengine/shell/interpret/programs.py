@@ -14,6 +14,7 @@ from policyengine.shell.interpret.evaluate import evaluate_input, shell_text
 from policyengine.shell.interpret.files import chdir
 from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.machine import Machine, Variable
+from policyengine.shell.interpret.mounts import in_container
 from policyengine.shell.interpret.patches import patched
 from policyengine.shell.interpret.projects import PROJECTS, run_project
 from policyengine.shell.interpret.roles import ROLES, language_role
@@ -207,7 +208,10 @@ _QUOTED = lazily(r"""\"([^"\n]*)"|'([^'\n]*)'|\\(.)""", re.DOTALL)
 def _tail(invocation: Invocation, tail: Tail) -> None:
     machine = invocation.machine
     if tail.where is not Where.HERE and tail.where is not machine.where:
-        machine.elsewhere(tail.where, lambda: _run_tail(invocation, tail))
+        if tail.where is Where.CONTAINER:
+            in_container(invocation, lambda: _run_tail(invocation, tail))
+        else:
+            machine.elsewhere(tail.where, lambda: _run_tail(invocation, tail))
         return
 
     def run() -> None:

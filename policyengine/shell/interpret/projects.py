@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
-from policyengine.effects import HOLE, EvaluateCode, Where, WrittenFile
+from policyengine.effects import CLEAN, HOLE, EvaluateCode, Execute, FileWrite, Where, WrittenFile
 from policyengine.records import NamedTuple
 from policyengine.shell.interpret.arrivals import project_taint
 from policyengine.shell.interpret.evaluate import HIDDEN, Code, ScriptFile, evaluate, run_file, run_vaguely
@@ -20,7 +20,7 @@ from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.known import vaguely
 from policyengine.shell.interpret.machine import Machine
 from policyengine.shell.interpret.settings import run_settings
-from policyengine.shell.paths import base_name, resolve
+from policyengine.shell.paths import Path, base_name, is_below, resolve
 from policyengine.shell.values import Value, from_template
 
 MAX_FILES = 16  # of one project that are read for one command
@@ -61,6 +61,7 @@ def run_project(invocation: Invocation, project: Project) -> None:
         return
     if words and words[0] in project.idle:
         return
+    _elsewhere(invocation, project)
     taint = project_taint(invocation)
     language = project.language or ("sh" if project.texts is not None else "")
     if taint and language:
@@ -80,6 +81,53 @@ def run_project(invocation: Invocation, project: Project) -> None:
             script = ScriptFile(file.path, False, (), invocation.span, project.language)
             run = run_file if project.language in ("make", "") else run_vaguely
             machine.forked(lambda run=run, script=script, file=file: run(machine, script, (file,)))  # type: ignore[misc]
+
+
+def _elsewhere(invocation: Invocation, project: Project) -> None:
+    """Report what lies outside the workspace and is run, or a repository there that is changed."""
+    if project.settings:
+        _changes_elsewhere(invocation)
+    else:
+        _runs_elsewhere(invocation, project)
+
+
+def _is_outside(machine: Machine, path: str) -> bool:
+    roots = machine.situation.workspace
+    return path not in ("", machine.situation.cwd, *roots) and not is_below(path, roots)
+
+
+_PLACES = frozenset({"chdir", "stat", "read"})
+
+
+def _runs_elsewhere(invocation: Invocation, project: Project) -> None:
+    """What runs lies outside the workspace, in a directory that the call names or where it was changed to."""
+    machine = invocation.machine
+    places = [
+        invocation.path(use)
+        for use in invocation.reading.uses
+        if use.role in _PLACES and use.value.text[:1] in ("/", ".", "~") and use.value.text not in (".", "./")
+    ]
+    if invocation.cwd.exact and _is_outside(machine, invocation.cwd.path):
+        places.append(Path(resolve((*project.first, ".")[0], invocation.cwd).path))
+    for place in dict.fromkeys(places):
+        if _is_outside(machine, place.path):
+            machine.effects.append(
+                Execute(
+                    invocation.origin, place.path, (), place.unknown, CLEAN, machine.where, invocation.span,
+                    invocation.origin,
+                )
+            )  # fmt: skip
+
+
+def _changes_elsewhere(invocation: Invocation) -> None:
+    """A repository outside the workspace is changed."""
+    machine, cwd = invocation.machine, invocation.cwd
+    changes = any(draft.kind == "vcs.change" for draft in invocation.reading.drafts)
+    if changes and cwd.exact and _is_outside(machine, cwd.path):
+        path = f"{cwd.path.rstrip('/')}/.git"
+        machine.effects.append(
+            FileWrite(path, False, False, False, CLEAN, True, machine.where, invocation.span, invocation.origin)
+        )
 
 
 def _evaluated(machine: Machine, code: Code) -> None:

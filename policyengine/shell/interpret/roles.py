@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
-from policyengine.effects import SetVariable, Where
+from policyengine.effects import HOLE, SetVariable, Where
+from policyengine.patterns import lazily
 from policyengine.shell.interpret import files, network
 from policyengine.shell.interpret.evaluate import Code, ScriptFile, evaluate, evaluate_input, run_script
 from policyengine.shell.interpret.held import HOLDING, function_of, run_held
@@ -109,10 +111,33 @@ def _assign(invocation: Invocation, use: Use) -> None:
 
 
 def _object(invocation: Invocation, use: Use) -> None:
-    """What a revision holds at a path (`HEAD:.env`, gitrevisions(7)): the same as the file itself."""
-    path = use.value.text.partition(":")[2]
+    """What a revision holds at a path (`HEAD:.env`, gitrevisions(7)), or a path: the same as the file itself."""
+    text = use.value.text
+    path = text.partition(":")[2] or (text if _LIKE_A_PATH(text) or _is_behind_dashes(invocation, use.value) else "")
     if path:
         files.read(invocation, use._replace(value=use.value._replace(text=path)))
+
+
+_LIKE_A_PATH = re.compile(r"(?!.*(?:\.\.(?!/)|@\{))(?:[/.~]|.*\.[A-Za-z]\w*\Z)").match  # and not like a revision
+
+
+def _is_behind_dashes(invocation: Invocation, value: Value) -> bool:
+    arguments = invocation.arguments
+    dashes = next((at for at, one in enumerate(arguments) if one.text == "--"), len(arguments))
+    return value in arguments[dashes + 1 :]
+
+
+def _write_out(invocation: Invocation, use: Use) -> None:
+    """What curl says at the end (curl(1), --write-out): `@FILE` has the format, `%output{FILE}` leads it elsewhere."""
+    text = use.value.text
+    if text.startswith("@") and text != "@-":
+        files.read(invocation, use._replace(role="read", value=use.value._replace(text=text[1:])))
+    for found in _OUTPUT.finditer(use.value.template):
+        value = use.value._replace(text=found[2], rest="", exact=HOLE not in found[2])
+        (files.append if found[1] else files.write)(invocation, use._replace(role="write", value=value))
+
+
+_OUTPUT = lazily(r"%output\{(>>)?([^}]+)\}")
 
 
 def _no_effect(invocation: Invocation, use: Use) -> None:
@@ -129,6 +154,7 @@ ROLES: dict[str, Callable[[Invocation, Use], None]] = {
     "into": files.into,
     "onto": files.onto,
     "object": _object,
+    "write-out": _write_out,
     "delete": files.delete,
     "move": files.move,
     **{f"attr-{attribute}": files.attribute(attribute) for attribute in ATTRIBUTES},
