@@ -37,7 +37,7 @@ class Field:
 
 OPERATORS: Mapping[Shape, tuple[str, ...]] = {
     Shape.TEXT: ("equals", "in", "like", "matches", "not"),
-    Shape.PATH: ("equals", "in", "like", "matches", "inside", "outside", "zone", "not"),
+    Shape.PATH: ("equals", "in", "like", "matches", "inside", "outside", "apart", "zone", "not"),
     Shape.HOST: ("equals", "in", "like", "matches", "zone", "not"),
     Shape.TRUTH: ("equals", "not"),
     Shape.CHOICE: ("equals", "in", "not"),

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from policyengine.effects import EFFECTS, Effect, Span
 from policyengine.model import Finding, Outcome, Severity
-from policyengine.policies.ruleset.matchers import EffectTest, Matcher, effect_test, zones_of
+from policyengine.policies.ruleset.matchers import PLACE_OPERATORS, EffectTest, Matcher, effect_test, zones_of
 from policyengine.policies.ruleset.sight import Sight
 from policyengine.records import NamedTuple
 
@@ -147,7 +147,7 @@ def _cost(condition: Condition) -> int:
 
 def _price(condition: Condition) -> int:
     """In which order conditions are tried: comparisons, then text, then places."""
-    return 0 if condition.operator == "in" else 2 if condition.operator in ("inside", "outside", "zone") else 1
+    return 0 if condition.operator == "in" else 2 if condition.operator in PLACE_OPERATORS else 1
 
 
 def _of_several(values: frozenset[str], buckets: Buckets, effect: Effect, sight: Sight) -> list[Rule]:

@@ -1,6 +1,6 @@
 """Matchers of rules as tests. A matcher is plain data, a list of `[operator, argument]` that must all hold.
 
-    in [v, …] · like [glob, …] · matches RE2 · any [taint, …] · inside|outside|zone [zone, …] · contains v
+    in [v, …] · like [glob, …] · matches RE2 · any [taint, …] · inside|outside|apart|zone [zone, …] · contains v
     item [position or null, matcher] · over n · not matcher
 
 `value_test` takes a value alone (arguments of a request, items of a list). `effect_test` takes an effect and what is
@@ -23,7 +23,7 @@ Matcher: TypeAlias = Sequence[Sequence[Any]]
 ValueTest: TypeAlias = Callable[[object], bool]
 EffectTest: TypeAlias = Callable[[Any, Sight], bool]  # Any: the effect class whose field positions were compiled in
 
-PLACE_OPERATORS = frozenset({"inside", "outside", "zone"})
+PLACE_OPERATORS = frozenset({"inside", "outside", "apart", "zone"})
 PATHS = frozenset({"path", "mount"})  # fields that hold a path
 HOSTS = frozenset({"host"})  # fields that hold a host
 # Effects whose `unknown` and `glob` speak of their path; elsewhere `unknown` is about a host, program or other target.
@@ -165,4 +165,6 @@ def _place_test(kind: type[Effect], field: str, operator: str, zones: Sequence[s
         )
     if operator == "inside":
         return lambda effect, sight: not wanted.isdisjoint(sight.inside(effect[index], effect.unknown, effect.glob))
+    if operator == "apart":
+        return lambda effect, sight: sight.apart(effect[index], effect.unknown, effect.glob, wanted)
     return lambda effect, sight: wanted.isdisjoint(sight.inside(effect[index], effect.unknown, effect.glob))

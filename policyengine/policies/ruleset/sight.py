@@ -142,6 +142,19 @@ class Sight:
         below = places.walked.below()
         return places.touched if below <= places.touched else places.touched | _unexcepted(below, places.sure)
 
+    def apart(self, path: str, unknown: bool, glob: bool, zones: Names) -> bool:
+        """Whether the path is outside of the zones, wherever its unknown end may lead."""
+        return zones.isdisjoint(self.inside(path, unknown, glob)) and (not unknown or self._leads_away(path, zones))
+
+    def _leads_away(self, path: str, zones: Names) -> bool:
+        start = (path.lower() if self._folds else path)[: path.rfind("/") + 1]
+        roots = self._surrounding().roots
+        return (
+            len(start) > 1
+            and path[0] == "/"
+            and not any(name in zones and f"{at}/".startswith(start) for at, name in roots)
+        )
+
     def _places(self, path: str, unknown: bool, glob: bool) -> Places:
         key = (path, unknown, glob)
         known = self._known.get(key)
@@ -152,12 +165,9 @@ class Sight:
     def _look_up(self, path: str, unknown: bool, glob: bool) -> Places:
         if path[:1] != "/":
             return NOWHERE
-        context, folds = self._context, self._context.platform == "darwin"
-        around = self._around
-        if around is None:
-            around = self._around = surroundings(context.home, context.cwd, context.workspace, folds)
-        tree = self._zones().tree(folds)
-        if folds:
+        around = self._around or self._surrounding()
+        tree = self._zones().tree(self._folds)
+        if self._folds:
             path = path.lower()
         if unknown:
             path = path[: path.rindex("/") + 1]
@@ -174,6 +184,15 @@ class Sight:
         perhaps = walked.exact() | sure
         perhaps.update(name for root, name in around.roots if may_lie_in(parts, parts_of(root)))
         return Places(_minus(sure, perhaps, tree.exceptions), _minus(perhaps, sure, tree.exceptions), sure, walked)
+
+    @property
+    def _folds(self) -> bool:
+        return self._context.platform == "darwin"
+
+    def _surrounding(self) -> Surroundings:
+        context = self._context
+        self._around = surroundings(context.home, context.cwd, context.workspace, self._folds)
+        return self._around
 
 
 def _minus(zones: set[str], taken: set[str], exceptions: Names) -> Names:

@@ -14,6 +14,7 @@ from policyengine.shell.interpret.endings import left_by
 from policyengine.shell.interpret.evaluate import Code, evaluate
 from policyengine.shell.interpret.machine import MAX_BYTES, Limit, Machine, Situation
 from policyengine.shell.interpret.notes import Note, Step
+from policyengine.shell.interpret.startup import read_at_start
 from policyengine.shell.interpret.statements import body
 from policyengine.shell.interpret.syntax import tolerant
 from policyengine.shell.nodes import Statement
@@ -69,6 +70,8 @@ def _read(machine: Machine, text: str) -> None:
             machine.opaque(fault.cause, fault.message, (fault.start, fault.end))
         body(machine, script.body)
         _uncalled(machine)
+        if machine.files:
+            read_at_start(machine)
     except (Limit, RecursionError) as limit:
         machine.effects.append(Opaque(Cause.LIMIT, str(limit), span=(0, len(text))))
 

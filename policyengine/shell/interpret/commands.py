@@ -220,6 +220,8 @@ def _external(machine: Machine, head: Value, arguments: Sequence[Value], span: S
         versions = (machine.file(path) or matching(machine, path)) if machine.where is Where.HERE else ()
         taint = frozenset().union(*[item.taint for item in versions])
     texts = tuple([value.text if value.exact else None for value in arguments])
+    if name[-4:].lower() == ".exe" and len(name) > 4:  # a program of Windows, as WSL and MSYS run it
+        name = name[:-4]
     machine.effects.append(Execute(name, path, texts, False, taint, machine.where, span, name))
     program = machine.program(name)
     if versions:
