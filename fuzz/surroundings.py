@@ -43,6 +43,10 @@ WRAPPERS: Final[Mapping[str, Way]] = {
     "find.exec": lambda one: holeless(one, f"find . -maxdepth 0 -exec {argument(one)} \\;"),
     "find.exec-quoted": lambda one: holeless(one, f"find . -maxdepth 0 -exec {argument(one)} ';'"),
     "find.execdir": lambda one: holeless(one, f"find . -maxdepth 0 -type d -execdir {argument(one)} \\;"),
+    "find.shell-holed": lambda one: holeless(one, f"find . -name '*.c' -exec sh -c {q('echo {}; ' + one.text)} \\;"),
+    "xargs.shell-holed": lambda one: (
+        f"echo a | xargs -I% sh -c {q('echo %; ' + one.text)}" if "%" not in one.text else ""
+    ),
     "find.shell": lambda one: holeless(one, f"find . -maxdepth 0 -exec sh -c {q(one.text)} x {{}} \\;"),
     "subshell": lambda one: f"( {body(one)} )",
     "group": lambda one: f"{{ {one.text}\n}}",

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from policyengine.effects import Cause, Span, Taints, Where
+from policyengine.effects import HOLE, Cause, Span, Taints, Where
 from policyengine.records import NamedTuple
-from policyengine.shell.values import Value
+from policyengine.shell.values import Value, from_template
 
 Field: TypeAlias = Value | str | bool | Where | Cause | Taints
 
@@ -102,5 +102,5 @@ def _put(word: Value, hole: str, value: Value) -> Value:
         return value._replace(span=word.span)
     if value.exact and not value.many:
         return word._replace(text=word.text.replace(hole, value.text), taint=word.taint | value.taint)
-    known = word.text.partition(hole)[0] + ("" if value.many else value.text)
-    return word._replace(text=known, exact=False, taint=word.taint | value.taint)
+    filled = word.template.replace(hole, HOLE if value.many else value.template)
+    return from_template(filled, word.taint | value.taint, word.span)._replace(many=word.many, glob=word.glob)

@@ -167,7 +167,7 @@ class _Reader:
         """A connection that becomes a shell's input, or beside which unknown commands run: the peer gives them."""
         unknown = any(
             (act.kind in (Kind.SHELL, Kind.CODE) and not act.value.exact)
-            or (act.kind is Kind.COMMAND and act.words and not act.words[0].exact)
+            or (act.kind is Kind.COMMAND and act.words and (not act.words[0].exact or _is_open_shell(act.words)))
             for act in self.acts
         )
         if not (self.scope.duplicated or unknown):
@@ -175,6 +175,15 @@ class _Reader:
         for act in list(self.acts):
             if act.kind in (Kind.CONNECT, Kind.LISTEN):
                 self.acts.append(act._replace(kind=Kind.DRIVEN))
+
+
+def _is_open_shell(words: Sequence[Value]) -> bool:
+    """A shell that is given nothing to run takes its commands from what is written to it."""
+    name = words[0].text.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
+    return name in _SHELLS and all(word.text[:1] in ("-", "/") and word.text[1:2] != "c" for word in words[1:])
+
+
+_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "cmd", "powershell", "pwsh"})
 
 
 def _imported(node: ast.Import | ast.ImportFrom) -> list[Act]:
