@@ -262,7 +262,11 @@ def test_xargs_tells_what_it_adds_and_where() -> None:
         (Tail((Value("rm"),), appended="stdin"), Value("a"), (Value("rm"), Value("a"))),
         (Tail((Value("rm"), Value("%")), appended="stdin", hole="%"), Value("a"), (Value("rm"), Value("a"))),
         (Tail((Value("x%y"),), appended="stdin", hole="%"), Value("a"), (Value("xay"),)),
-        (Tail((Value("x%y"),), appended="stdin", hole="%"), Value("a", exact=False), (Value("xa", exact=False, rest="y"),)),
+        (
+            Tail((Value("x%y"),), appended="stdin", hole="%"),
+            Value("a", exact=False),
+            (Value("xa", exact=False, rest="y"),),
+        ),
         (Tail((Value("rm"),)), Value("a"), (Value("rm"),)),
     ],
 )

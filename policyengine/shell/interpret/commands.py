@@ -55,6 +55,7 @@ _WELL_KNOWN = (
     "tar", "echo",
 )  # fmt: skip
 _UNKNOWN_SOURCE: Taints = frozenset({Taint.INPUT})
+_ORDINARY: Taints = frozenset({Taint.INPUT, Taint.WORKSPACE})
 
 
 def simple(machine: Machine, node: SimpleCommand) -> None:
@@ -164,7 +165,11 @@ def _unknown_name(
     if head.glob and head.exact:
         _glob_name(machine, head, arguments, span)
         return
-    if (nodes and has_substitution(nodes[0])) or head.taint - {Taint.INPUT, Taint.WORKSPACE}:
+    known = _known_end(head)
+    if known:
+        _somewhere(machine, head._replace(text=known, exact=True, many=False, rest=""), arguments, span)
+        return
+    if (nodes and has_substitution(nodes[0])) or head.taint - _ORDINARY:
         machine.effects.append(EvaluateCode("sh", "substitution", False, head.taint, machine.where, head.span, ""))
         if machine.out is not None and machine.out.peer is not None:
             driven(machine, machine.out.peer, head.span, "sh")
@@ -185,6 +190,23 @@ def _unknown_name(
         if read:
             machine.step()
             machine.forked(lambda: dispatch(machine, read, (), span))  # noqa: B023  called at once
+
+
+def _known_end(head: Value) -> str:
+    """The name of a program of which only the directory is not known (`"$VIRTUAL_ENV/bin/python"`); else empty."""
+    directory, slash, name = head.template.rpartition("/")
+    strange = head.taint if head.many else head.taint - _ORDINARY  # what is split may be other words altogether
+    return name if slash and HOLE in directory and not (HOLE in name or strange) else ""
+
+
+def _somewhere(machine: Machine, head: Value, arguments: list[Value], span: Span | None) -> None:
+    """A program in a directory that is not known: the described one of its name, or some other."""
+    if machine.program(head.text) is not None:
+        _external(machine, head, arguments, span)
+        return
+    texts = tuple([_text(value) for value in arguments])
+    machine.effects.append(Execute(head.text, "", texts, True, head.taint, machine.where, span, head.text))
+    _undescribed(machine, head.text, "", arguments, head.span or span)
 
 
 def _glob_name(machine: Machine, head: Value, arguments: list[Value], span: Span | None) -> None:

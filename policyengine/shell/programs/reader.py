@@ -171,6 +171,8 @@ class Scan:
 
     def _long(self, value: Value, text: str) -> None:
         name, equals, rest = text.partition("=")
+        if " " in name and value.exact and self.program.style == "gnu":
+            return  # no option has blanks in its name: the program refuses the call (getopt_long(3))
         option = self.program.options.get(name) if equals or value.exact else None
         if option is None and (equals or value.exact) and self.program.style == "gnu":
             option = self.program.abbreviated(name) if len(name) > 2 else None

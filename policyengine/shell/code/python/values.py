@@ -194,9 +194,7 @@ class Scope:
         value = handler(self, node, depth + 1) if handler is not None else UNKNOWN
         if depth == 0 and not value.exact:
             value = value._replace(taint=value.taint | self.taint_of(node))
-        if len(value.text) + len(value.rest) <= MAX_TEXT:
-            return value
-        return UNKNOWN._replace(taint=value.taint)
+        return value if len(value.text) + len(value.rest) <= MAX_TEXT else UNKNOWN._replace(taint=value.taint)
 
     def taint_of(self, node: ast.AST) -> Taints:
         """Where a value comes from, by everything in its expression: decoders, exclusive or, downloads, variables."""
