@@ -6,7 +6,15 @@ from policyengine.effects import EvaluateCode, Obscured
 from policyengine.patterns import lazily
 from policyengine.shell.interpret.machine import Machine
 from policyengine.shell.interpret.syntax import tolerant
-from policyengine.shell.nodes import CommandSubstitution, DoubleQuoted, Literal, SimpleCommand, SingleQuoted, Word
+from policyengine.shell.nodes import (
+    CommandSubstitution,
+    DoubleQuoted,
+    Escaped,
+    Literal,
+    SimpleCommand,
+    SingleQuoted,
+    Word,
+)
 from policyengine.shell.values import Value
 
 _WINDOWS = lazily(r"(?:\.{1,2}|[A-Za-z]:)\\[A-Za-z.]")  # `.\venv\Scripts\python.exe`: no disguise, a path of Windows
@@ -29,7 +37,9 @@ def disguised(machine: Machine, word: Word, head: Value) -> None:
             return
     if head.span is not None and _WINDOWS.match(machine.source, head.span[0]):
         return
-    if len(word.parts) > 2 and "/" not in head.text:
+    if any(type(part) is Escaped and part.text.isalnum() for part in word.parts[1:]):  # the first one hides an alias
+        machine.effects.append(Obscured("escapes", machine.where, head.span, ""))
+    elif len(word.parts) > 2 and "/" not in head.text:
         machine.effects.append(Obscured("concatenation", machine.where, head.span, ""))
 
 
