@@ -280,13 +280,17 @@ def _meaning(machine: Machine, head: Value) -> str:
 
 def _undescribed(machine: Machine, name: str, path: str, arguments: Sequence[Value], span: Span | None) -> None:
     """A file that is run is what Execute says; a program that nobody described is Opaque."""
-    if not path or (
-        path.rpartition("/")[0].endswith(_PROGRAM_PLACES) and not is_below(path, machine.situation.workspace)
-    ):
+    installed = path.rpartition("/")[0].endswith(_PROGRAM_PLACES) and not is_below(path, machine.situation.workspace)
+    if (installed or not path) and not _asks_for_help(arguments):
         machine.opaque(Cause.PROGRAM, name, span, name)
     _wrapped(machine, arguments[:MAX_WRAPPED], arguments, span)
     taint = frozenset().union(*[value.taint for value in arguments])
     machine.emit(Stream(None, machine.stdin.taint | taint | _UNKNOWN_SOURCE))
+
+
+def _asks_for_help(arguments: Sequence[Value]) -> bool:
+    """The two options that mean the same in every program (GNU coding standards 4.8.1, 4.8.2)."""
+    return len(arguments) == 1 and arguments[0].exact and arguments[0].text in ("--help", "--version")
 
 
 def _wrapped(machine: Machine, first: Sequence[Value], arguments: Sequence[Value], span: Span | None) -> None:

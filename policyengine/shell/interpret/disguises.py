@@ -37,10 +37,10 @@ def disguised(machine: Machine, word: Word, head: Value) -> None:
             return
     if head.span is not None and _WINDOWS.match(machine.source, head.span[0]):
         return
-    if any(type(part) is Escaped and part.text.isalnum() for part in word.parts[1:]):  # the first one hides an alias
-        machine.effects.append(Obscured("escapes", machine.where, head.span, ""))
-    elif len(word.parts) > 2 and "/" not in head.text:
+    if len(word.parts) > 2 and "/" not in head.text:
         machine.effects.append(Obscured("concatenation", machine.where, head.span, ""))
+    elif any(type(part) is Escaped and part.text.isalnum() for part in word.parts[1:]):  # the first one hides an alias
+        machine.effects.append(Obscured("escapes", machine.where, head.span, ""))
 
 
 def disguised_again(machine: Machine, head: Value) -> None:
