@@ -201,7 +201,7 @@ def set_options(machine: Machine, call: Call) -> None:
     """`set -- a b` and `set a b` set the positional parameters; options are of no consequence here."""
     arguments = call.arguments
     texts = [value.text for value in arguments]
-    if ("+o", "history") in zip(texts, texts[1:], strict=False):
+    if ("+o", "history") in itertools.pairwise(texts):
         machine.effects.append(System("log", "stop", "history", False, machine.where, call.span, call.name))
     for value, after in itertools.zip_longest(arguments, arguments[1:]):
         sign, letters = value.text[:1], value.text[1:]
