@@ -111,14 +111,15 @@ def _assign(invocation: Invocation, use: Use) -> None:
 
 
 def _object(invocation: Invocation, use: Use) -> None:
-    """What a revision holds at a path (`HEAD:.env`, gitrevisions(7)), or a path: the same as the file itself."""
+    """What a revision holds at a path (`HEAD:.env`, gitrevisions(7)), or what may be a path itself."""
     text = use.value.text
-    path = text.partition(":")[2] or (text if _LIKE_A_PATH(text) or _is_behind_dashes(invocation, use.value) else "")
+    path = text.partition(":")[2] or (text if not _REVISION(text) or _is_behind_dashes(invocation, use.value) else "")
     if path:
         files.read(invocation, use._replace(value=use.value._replace(text=path)))
 
 
-_LIKE_A_PATH = re.compile(r"(?!.*(?:\.\.(?!/)|@\{))(?:[/.~]|.*\.[A-Za-z]\w*\Z)").match  # and not like a revision
+# What is no path; any other word may be one, or a revision.
+_REVISION = re.compile(r".*(?:\.\.(?!/)|[\^:]|@\{|[^/]~)|@?\Z|(?:[A-Z]+_)?HEAD\Z|[0-9a-f]{7,40}\Z").match
 
 
 def _is_behind_dashes(invocation: Invocation, value: Value) -> bool:
