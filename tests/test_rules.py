@@ -77,6 +77,6 @@ def test_every_kind_of_effect_is_reached_by_some_example() -> None:
 
 @pytest.mark.parametrize("kind", ["process.execute", "file.read", "file.write", "shell.variable"])
 def test_no_rule_is_tried_on_every_effect_of_a_frequent_kind(kind: str) -> None:
-    """A rule without a value to be filed under costs every command: `in` a list is found by a look-up, `matches` is not."""
+    """A rule that is filed under no value costs every command: `in` is found by a look-up, `matches` is not."""
     index, _ = _ready("workstation").rules._index(EFFECTS[kind])
     assert [rule.id for rule in index._rest] == []
