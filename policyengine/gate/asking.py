@@ -56,7 +56,20 @@ def _arguments(signed: SignedDecision) -> Iterator[str]:
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_plain)
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False, default=_plain)
+    except ValueError:  # an integer of more digits than Python writes (`sys.set_int_max_str_digits`)
+        return json.dumps(_in_hexadecimal(value), ensure_ascii=False, default=_plain)
+
+
+def _in_hexadecimal(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {key: _in_hexadecimal(inner) for key, inner in value.items()}
+    if isinstance(value, tuple | list):
+        return [_in_hexadecimal(inner) for inner in value]
+    return hex(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _plain(value: object) -> object:

@@ -459,3 +459,10 @@ def test_always_does_not_cover_another_effect() -> None:
 def test_there_is_no_always_for_what_is_about_no_effect(asks: tuple[Finding, ...]) -> None:
     _, question = _question(*asks)
     assert (question.always, question.grants) == ((), ())
+
+
+def test_a_number_of_any_size_is_shown() -> None:
+    huge = 10**5000  # more digits than Python writes in decimal
+    _, question = _question(call=Call("bash", {"n": {"of": [huge, 7, True]}, "m": 1}, id="1"))
+    assert f'n: {{"of": ["{hex(huge)[:20]}' in "\n".join(question.call)
+    assert "m: 1" in question.call
