@@ -143,16 +143,20 @@ def _hole(uses: Sequence[Use]) -> str:
 
 
 def _holding(scan: Scanned) -> list[Overlay]:
+    """The overlays that may hold. What only may be set takes no other overlay's place: both are looked at."""
     holding = []
     flags = scan.flags
     if scan.program.subcommands:
         flags.add(BARE)
+    sure = set(flags)
     for program in scan.path:
         for overlay in program.overlays:
             condition = overlay.condition
-            if condition.flags <= flags and condition.absent.isdisjoint(flags) and _holds(condition, scan):
-                holding.append(overlay if _is_certain(condition, scan) else overlay.mild())
+            if condition.flags <= flags and condition.absent.isdisjoint(sure) and _holds(condition, scan):
+                certain = condition.flags <= sure and condition.absent.isdisjoint(flags) and _is_certain(condition, scan)
+                holding.append(overlay if certain else overlay.mild())
                 flags.update(overlay.sets)
+                sure.update(overlay.sets if certain else ())
     return holding
 
 
