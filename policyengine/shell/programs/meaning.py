@@ -153,7 +153,8 @@ def _holding(scan: Scanned) -> list[Overlay]:
         for overlay in program.overlays:
             condition = overlay.condition
             if condition.flags <= flags and condition.absent.isdisjoint(sure) and _holds(condition, scan):
-                certain = condition.flags <= sure and condition.absent.isdisjoint(flags) and _is_certain(condition, scan)
+                decided = condition.flags <= sure and condition.absent.isdisjoint(flags)
+                certain = decided and _is_certain(condition, scan)
                 holding.append(overlay if certain else overlay.mild())
                 flags.update(overlay.sets)
                 sure.update(overlay.sets if certain else ())
