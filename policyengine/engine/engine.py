@@ -185,7 +185,7 @@ class Engine(Record):
         return Decision(
             outcome=Outcome.ALLOW if used else verdict.outcome,
             findings=verdict.findings,
-            effects=(*facts.effects, *_contained(facts, verdict)),
+            effects=facts.effects + _contained(facts, verdict),
             obligations=verdict.obligations,
             control=verdict.control,
             grants=used,
@@ -213,7 +213,7 @@ def _is_denied(verdicts: Iterable[Verdict]) -> bool:
     return combine(verdicts).outcome is Outcome.DENY
 
 
-def _contained(facts: Facts, verdict: Verdict) -> list[Effect]:
+def _contained(facts: Facts, verdict: Verdict) -> tuple[Effect, ...]:
     """What policies found in the call's texts, which no analysis of what it would do shows."""
-    found = (finding.effect for finding in verdict.findings if type(finding.effect) is Contains)
-    return [effect for effect in dict.fromkeys(found) if effect not in facts.effects]
+    found = [finding.effect for finding in verdict.findings if type(finding.effect) is Contains]
+    return tuple([effect for effect in dict.fromkeys(found) if effect not in facts.effects]) if found else ()

@@ -100,6 +100,11 @@ def base_name(path: str) -> str:
     return path.rstrip("/").rpartition("/")[2] if path[-1:] == "/" else path.rpartition("/")[2]
 
 
+def without_exe(name: str) -> str:
+    """The name of a program of Windows, as WSL and MSYS run it, without its ending; any other as it is."""
+    return name[:-4] if name[-4:].lower() == ".exe" and len(name) > 4 else name
+
+
 def home_of(user: str, platform: str) -> str:
     """Where a user's home is by convention; the password file is not read."""
     if user == "root":

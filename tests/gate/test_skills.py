@@ -59,6 +59,15 @@ def _at(step: int, run: Run = RUN) -> Run:
     return replace(run, context=replace(run.context, step_id=str(step)), replies=0)
 
 
+def _child_with_a_skill(world: World) -> tuple[Run, Run]:
+    """A run in its first step, and its sub-agent that has loaded a skill."""
+    run = replace(_at(1), exposure=world.gate.before_model([], TOOLS, _at(1)).token)
+    child = world.gate.child(run, "helper", run_id="r2")
+    world.gate.before_model([], TOOLS, child)
+    world.gate.after_tool(Result("# Review"), world.gate.before_tool(LOAD, child))
+    return run, child
+
+
 def _user(text: str, id: str = "m1") -> Message:
     return Message(text, id=id, genuine=True)
 
@@ -141,10 +150,7 @@ def test_a_sub_agent_whose_state_is_lost_is_left_with_nothing_but_discovery() ->
 
 def test_a_childs_own_load_does_not_bind_its_parent() -> None:
     world = _world()
-    run = replace(_at(1), exposure=world.gate.before_model([], TOOLS, _at(1)).token)
-    child = world.gate.child(run, "helper", run_id="r2")
-    world.gate.before_model([], TOOLS, child)
-    world.gate.after_tool(Result("# Review"), world.gate.before_tool(LOAD, child))
+    run, child = _child_with_a_skill(world)
     assert rules(Gate(world.parts).before_tool(LS, child).findings) == ["skill.not-allowed"]
     assert world.gate.before_tool(LS, run).outcome is Outcome.ALLOW
 
@@ -176,10 +182,7 @@ def test_a_call_is_analysed_once() -> None:
 
 def test_a_sub_agent_that_goes_on_keeps_its_loads_below_what_binds_its_parent_now() -> None:
     world = _world()
-    run = replace(_at(1), exposure=world.gate.before_model([], TOOLS, _at(1)).token)
-    child = world.gate.child(run, "helper", run_id="r2")
-    world.gate.before_model([], TOOLS, child)
-    world.gate.after_tool(Result("# Review"), world.gate.before_tool(LOAD, child))
+    run, _ = _child_with_a_skill(world)
     again = world.gate.child(run, "helper", run_id="r2")
     assert rules(Gate(world.parts).before_tool(LS, again).findings) == ["skill.not-allowed"]
 

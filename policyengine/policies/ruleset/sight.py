@@ -165,7 +165,7 @@ class Sight:
     def _look_up(self, path: str, unknown: bool, glob: bool) -> Places:
         if path[:1] != "/":
             return NOWHERE
-        around = self._around or self._surrounding()
+        around = self._surrounding()
         tree = self._zones().tree(self._folds)
         if self._folds:
             path = path.lower()
@@ -190,8 +190,9 @@ class Sight:
         return self._context.platform == "darwin"
 
     def _surrounding(self) -> Surroundings:
-        context = self._context
-        self._around = surroundings(context.home, context.cwd, context.workspace, self._folds)
+        if self._around is None:
+            context = self._context
+            self._around = surroundings(context.home, context.cwd, context.workspace, self._folds)
         return self._around
 
 

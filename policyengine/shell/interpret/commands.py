@@ -39,7 +39,7 @@ from policyengine.shell.interpret.unset import unset_reading
 from policyengine.shell.interpret.ways import in_function
 from policyengine.shell.interpret.words import expand_all
 from policyengine.shell.nodes import Redirect, SimpleCommand, Word
-from policyengine.shell.paths import base_name, is_below, resolve
+from policyengine.shell.paths import base_name, is_below, resolve, without_exe
 from policyengine.shell.values import Value
 
 MAX_CALLS = 12  # nested calls of functions
@@ -242,8 +242,7 @@ def _external(machine: Machine, head: Value, arguments: Sequence[Value], span: S
         versions = (machine.file(path) or matching(machine, path)) if machine.where is Where.HERE else ()
         taint = frozenset().union(*[item.taint for item in versions])
     texts = tuple([value.text if value.exact else None for value in arguments])
-    if name[-4:].lower() == ".exe" and len(name) > 4:  # a program of Windows, as WSL and MSYS run it
-        name = name[:-4]
+    name = without_exe(name)
     machine.effects.append(Execute(name, path, texts, False, taint, machine.where, span, name))
     program = machine.program(name)
     if versions:

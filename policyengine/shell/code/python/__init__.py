@@ -17,6 +17,7 @@ from policyengine.shell.code.python.bindings import FUNCTIONS, blocks, leave, ma
 from policyengine.shell.code.python.calls import CALLS, METHODS, PREFIXES
 from policyengine.shell.code.python.roundabout import handed
 from policyengine.shell.code.python.values import LETTER, Scope
+from policyengine.shell.paths import base_name, without_exe
 from policyengine.shell.values import Value
 
 MAX_CODE = 64 * 1024  # characters that are parsed
@@ -179,7 +180,7 @@ class _Reader:
 
 def _is_open_shell(words: Sequence[Value]) -> bool:
     """A shell that is given nothing to run takes its commands from what is written to it."""
-    name = words[0].text.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
+    name = without_exe(base_name(words[0].text.replace("\\", "/"))).lower()
     return name in _SHELLS and all(word.text[:1] in ("-", "/") and word.text[1:2] != "c" for word in words[1:])
 
 
