@@ -112,7 +112,7 @@ def _set_array(machine: Machine, node: Assignment, old: Variable | None, attribu
     for element in node.elements or ():
         if element.subscript is not None:
             key = key_of(machine, array, expand_one(machine, element.subscript))
-            value = expand_one(machine, element.value)
+            value = expand_one(machine, element.value, assignment=True)
             items = with_element(items, key, _behind(items, key, value) if element.append else value)
             at = int(key) + 1 if key is not None and key.isdecimal() else at
             continue

@@ -18,6 +18,7 @@ from policyengine.shell.interpret.notes import Step, note_stream
 from policyengine.shell.interpret.parameters import operand, parameter
 from policyengine.shell.interpret.splitting import separators
 from policyengine.shell.interpret.streams import MAX_TEXT
+from policyengine.shell.interpret.tildes import home, in_parts, in_value, in_word, leading
 from policyengine.shell.nodes import (
     Arithmetic,
     CommandSubstitution,
@@ -32,13 +33,11 @@ from policyengine.shell.nodes import (
     Word,
     WordPart,
 )
-from policyengine.shell.paths import tilde
 from policyengine.shell.values import Value, from_template
 
 _ACTIVE = re.compile(f"[*?\\[{{~{HOLE}]").search  # characters that make a literal more than its text
 _GLOB = re.compile(r"[*?]|\[[^\]]").search
 _GLOB_CHARACTER = re.compile(r"[*?\[]")
-_TILDE = re.compile(r"~[^/:]*")
 _new = tuple.__new__
 
 CHARACTERS_AS_FIELD = 256  # of a text that expansions make: so many count as one more of them (`x=$x$x`)
@@ -86,7 +85,9 @@ def expand(machine: Machine, word: Word) -> list[Value]:
             prefix = _leading_text(word.parts).partition("{")[0]
             return [Value(prefix, exact=False, many=True, span=span)]
         return [value for parts in chosen for value in _fields(machine, parts, span)]
-    return _fields(machine, word.parts, span)
+    first = word.parts[0] if word.parts else None
+    assigning = type(first) is Literal and "=" in first.text
+    return _fields(machine, in_parts(machine, word.parts) if assigning else word.parts, span)
 
 
 def _at_once(machine: Machine, part: WordPart, span: Span | None) -> Value | None:
@@ -97,9 +98,8 @@ def _at_once(machine: Machine, part: WordPart, span: Span | None) -> Value | Non
     text, glob = only.text, False
     if only is part and type(only) is Literal:
         glob = _GLOB(text) is not None
-        if text[:1] == "~":
-            prefix, slash, rest = text.partition("/")
-            text = f"{_home(machine, prefix) or HOLE}{slash}{rest}"
+        if "~" in text:
+            text = in_word(machine, text)
         if "{" in only.text or (glob and text != only.text):
             return None
     if HOLE in text or len(text) > MAX_TEXT:
@@ -117,10 +117,16 @@ def expand_one(machine: Machine, word: Word | None, *, assignment: bool = False,
     span = machine.span(word.start, word.end)
     builder = Fields(machine, span, single=True)
     builder.glob = pattern
+    last = len(word.parts) - 1
     for at, part in enumerate(word.parts):
         if type(part) is Literal and "~" in part.text:
-            text = part.text
-            builder.plain(_tildes(machine, text) if assignment else _tilde(machine, text) if at == 0 else text)
+            builder.plain(
+                in_value(machine, part.text, starts=at == 0, ends=at == last)
+                if assignment
+                else leading(machine, part.text)
+                if at == 0
+                else part.text
+            )
         else:
             _part(builder, part, quoted=False)
     return builder.value()
@@ -265,29 +271,12 @@ def _leading_tilde(builder: Fields, text: str, *, alone: bool) -> None:
     if not slash and not alone:  # `~"x"`: a quoted character in the prefix makes it inert (bash manual 3.5.2)
         builder.active(text)
         return
-    home = _home(builder.machine, prefix)
-    if home is None:
+    known = home(builder.machine, prefix)
+    if known is None:
         builder.unknown(CLEAN, many=False)
     else:
-        builder.plain(home)
+        builder.plain(known)
     builder.active(slash + rest)
-
-
-def _tilde(machine: Machine, text: str) -> str:
-    found = _TILDE.match(text)
-    return (_home(machine, found[0]) or found[0]) + text[found.end() :] if found else text
-
-
-def _tildes(machine: Machine, text: str) -> str:
-    return ":".join([_tilde(machine, item) for item in text.split(":")])
-
-
-def _home(machine: Machine, prefix: str) -> str | None:
-    home: str | None = machine.situation.home
-    variable = machine.variable("HOME")
-    if variable is not None:
-        home = variable.choices[0].text if len(variable.choices) == 1 and variable.choices[0].exact else None
-    return tilde(prefix, home, machine.cwd, machine.situation.platform)
 
 
 def _part(builder: Fields, part: WordPart, *, quoted: bool) -> None:
@@ -321,7 +310,7 @@ def _operand(builder: Fields, word: Word) -> None:
     """The word of `${name-word}` where that is what it gives: split like the result of an expansion, quotes aside."""
     for at, part in enumerate(word.parts):
         if type(part) is Literal:
-            text = _tilde(builder.machine, part.text) if at == 0 else part.text
+            text = leading(builder.machine, part.text) if at == 0 else part.text
             builder.add((Value(text),), quoted=False)
         else:
             _part(builder, part, quoted=False)
