@@ -175,7 +175,8 @@ def _compiled(outer: tuple[DescriptionSpec, ...], spec: DescriptionSpec, reader:
 
 
 def _own(spec: DescriptionSpec, names: Mapping[str, str]) -> Compiled:
-    switches = {"n": spec.numeric, "p": spec.plus, "b": spec.bundled_first, "i": spec.inherit, "-": spec.negatable}
+    switches = {"n": spec.numeric, "p": spec.plus, "b": spec.bundled_first, "i": spec.inherit}
+    switches |= {"-": spec.negatable, "=": spec.equals}
     return _stated(
         {
             "y": spec.style if spec.style != "gnu" else None,

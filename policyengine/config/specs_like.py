@@ -12,6 +12,7 @@ SCALARS = (
     "plus",
     "bundled_first",
     "negatable",
+    "equals",
     "operands",
     "inherit",
     "otherwise",

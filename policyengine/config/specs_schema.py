@@ -98,6 +98,7 @@ class DescriptionSpec(Schema):
     plus: bool | None = None
     bundled_first: bool | None = None
     negatable: bool | None = None
+    equals: bool | None = None
     ignore: Words = Field(default=[])
     operands: Annotated[list[OperandSpec], BeforeValidator(_operands)] | None = None
     subcommands: dict[str, Annotated[DescriptionSpec, BeforeValidator(_empty)]] = Field(default={})

@@ -36,12 +36,17 @@ tool:
         alias.*: bang-shell
         note: {effects: [{vcs.change: {system: x, action: $key, target: $value}}]}
     --list: {role: read, split: ","}
-    -V: {role: read, before: ":"}
+    -V: {role: mount, before: ":", effects: [{container.change: {action: run, mount: $value}}]}
     -c: {role: "code:python", stop: true, set: code}
   operands: read...
   when:
     - {if: edit, roles: {read: edit}}
     - {if: code, operands: data...}
+lib:
+  equals: true
+  flags: [-v]
+  options: {-o: write, -k: {role: mount, keys: {"*": data}}}
+  operands: read...
 cp: {flags: [-a], operands: [read..., write]}
 grep: {options: {-e: {role: pattern, set: given}}, operands: [pattern, read...], when: [{if: given, operands: read...}]}
 wrap: {style: posix, values: [-s], flags: [-f], operands: [data, command]}
@@ -131,8 +136,14 @@ GLOB = Value("*.txt", glob=True)
         ("tool", ["-k", "alias.x=!rm"], [("shell", "rm")]),
         ("tool", ["-k", "alias.x=log"], []),
         ("tool", ["--list=a,b"], [("read", "a"), ("read", "b")]),
-        ("tool", ["-V", "a:b"], [("read", "a")]),
-        ("tool", ["-V", "a"], []),
+        ("tool", ["-V", "a:b"], [("mount", "a:b")]),
+        ("tool", ["-V", "a"], [("mount", "a")]),
+        ("lib", ["-o=x"], [("write", "x")]),
+        ("lib", ["-vo=x", "a"], [("write", "x"), ("read", "a")]),
+        ("lib", ["-v=no", "a"], [("read", "a")]),
+        ("lib", ["-o", "=x"], [("write", "=x")]),
+        ("lib", ["sub", "-o=x"], [("read", "sub"), ("write", "x")]),
+        ("lib", ["-k=a=b"], [("mount", "a=b")]),
         ("tool", ["-c", "code", "-o", "x"], [("code:python", "code")]),
         ("cp", ["a", "b", "c"], [("read", "a"), ("read", "b"), ("write", "c")]),
         ("cp", ["a"], [("write", "a")]),

@@ -220,6 +220,8 @@ def execute(invocation: Invocation, use: Use) -> None:
 
 
 def chdir(invocation: Invocation, use: Use) -> None:
-    """A directory in which the paths after it resolve."""
+    """A directory in which the paths after it resolve; one in a container is the matter of `mounts`."""
+    if use.where is not Where.HERE:
+        return
     found = invocation.path(use)
     invocation.cwd = Place(found.path, not found.unknown)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 
 from policyengine.effects import FileAttribute, FileDelete, FileRead, FileWrite, Where
 from policyengine.shell.interpret.invocation import Invocation
@@ -12,15 +11,14 @@ from policyengine.shell.paths import Place, normal
 from policyengine.shell.values import Value
 
 MAX_MOUNTS = 16  # of one container
-_VOLUME = ("-v", "--volume", "-B", "--bind")
-_WORKDIR = ("-w", "--workdir", "--pwd", "--cwd")
+_SOURCES, _TARGETS = ("source", "src"), ("target", "destination", "dst")
 
 
 def in_container(invocation: Invocation, run: Callable[[], None]) -> None:
     """Run something in a container, and report what it does below the mounted directories as done here."""
     machine = invocation.machine
     at, mounts = len(machine.effects), dict(_mounts(invocation))
-    directory = next(iter(_given(invocation, _WORKDIR)), None)
+    directory = next((use.value for use in invocation.reading.uses if use.role == "chdir"), None)
 
     def inside() -> None:
         if directory is not None and directory.exact and directory.text[:1] == "/":
@@ -48,27 +46,18 @@ def _here(path: str, mounts: dict[str, str]) -> str:
 
 
 def _mounts(invocation: Invocation) -> Iterator[tuple[str, str]]:
-    """What is seen where: the directory inside, and the one outside."""
-    for value in _given(invocation, _VOLUME)[:MAX_MOUNTS]:
-        source, _, rest = value.text.partition(":")
-        yield from _mount(invocation, value, source, rest.partition(":")[0])
-    for value in _given(invocation, ("--mount",))[:MAX_MOUNTS]:
+    """What is seen where: the directory inside, and the one outside (`SOURCE:TARGET…`, `source=…,target=…`)."""
+    mounts = [use.value for use in invocation.reading.uses if use.role == "mount"]
+    for value in mounts[:MAX_MOUNTS]:
         keys = dict(item.partition("=")[::2] for item in value.text.split(","))
-        source = keys.get("source") or keys.get("src") or ""
-        target = keys.get("destination") or keys.get("dst") or keys.get("target") or ""
-        yield from _mount(invocation, value, source, target)
+        target = next((keys[key] for key in _TARGETS if key in keys), "")
+        if target:
+            yield from _mount(invocation, value, next((keys[key] for key in _SOURCES if key in keys), ""), target)
+        else:
+            source, _, rest = value.text.partition(":")
+            yield from _mount(invocation, value, source, rest.partition(":")[0])
 
 
 def _mount(invocation: Invocation, value: Value, source: str, target: str) -> Iterator[tuple[str, str]]:
     if value.exact and target[:1] == "/" and source[:1] in ("/", ".", "~"):
         yield normal(target), place_of(invocation.machine, Value(source), invocation.cwd).path
-
-
-def _given(invocation: Invocation, names: tuple[str, ...]) -> list[Value]:
-    """The values of an option among the words of the call, whichever way they are given."""
-    found = [after for value, after in pairwise(invocation.arguments) if value.text in names]
-    for value in invocation.arguments:
-        name, equals, _ = value.text.partition("=")
-        if equals and name in names:
-            found.append(value._replace(text=value.text[len(name) + 1 :]))
-    return found

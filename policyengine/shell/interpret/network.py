@@ -144,9 +144,21 @@ def upload(invocation: Invocation, use: Use) -> None:
 
 def upload_data(invocation: Invocation, use: Use) -> None:
     """`curl -d`: a text, `@file`, or `name@file`."""
-    value = use.value
-    name, at, file = value.text.partition("@")
-    if at and (not name or name.isidentifier()) and file:
-        upload(invocation, use._replace(value=value._replace(text=file)))
-        return
-    invocation.send(Stream(value.text if value.exact else None, value.taint), span=value.span)
+    if not _upload_named(invocation, use):
+        value = use.value
+        invocation.send(Stream(value.text if value.exact else None, value.taint), span=value.span)
+
+
+def query_data(invocation: Invocation, use: Use) -> None:
+    """`curl -G -d`: what becomes a part of the URL; a text says no more than a URL does, a file or a secret is sent."""
+    if not _upload_named(invocation, use) and Taint.SECRET in use.value.taint:
+        upload_data(invocation, use)
+
+
+def _upload_named(invocation: Invocation, use: Use) -> bool:
+    """Send the file that data names, where it names one."""
+    name, at, file = use.value.text.partition("@")
+    if not at or not file or not (not name or name.isidentifier()):
+        return False
+    upload(invocation, use._replace(value=use.value._replace(text=file)))
+    return True

@@ -23,6 +23,7 @@ class Program:
 
     inherit: bool
     negatable: bool
+    equals: bool
     conditional: bool
     states: bool
 
@@ -35,6 +36,7 @@ class Program:
         "bundles",
         "conditional",
         "elements",
+        "equals",
         "ignore",
         "inherit",
         "input",
@@ -88,6 +90,7 @@ class Program:
         self.numeric, self.plus = "n" in switches, "p" in switches
         self.bundled_first, self.inherit = "b" in switches, "i" in switches
         self.negatable = "-" in switches or (outer is not None and outer.negatable)
+        self.equals = "=" in switches or (outer is not None and outer.equals)
         self.ignore = frozenset(compiled.get("g", ()))
         default = () if self.keyvalue else ANY_DATA
         self.elements = Elements(decode_operands(compiled["p"]) if "p" in compiled else default)

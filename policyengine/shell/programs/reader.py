@@ -205,10 +205,13 @@ class Scan:
                 return
             if option.takes and not old_style:
                 attached = index < end or not value.exact
+                index += self.program.equals and text[index : index + 1] == "="
                 self._apply(option, name, part(value, text[index:]) if attached else None, option.takes)
                 return
             if not option.trivial:
                 self._apply(option, name, None, option.takes)
+            if self.program.equals and text[index : index + 1] == "=":
+                return
             while option.digits and index < end and text[index].isdigit():
                 index += 1
         if not value.exact or end == 1:
@@ -240,19 +243,27 @@ class Scan:
         if option.trivial:
             return
         if option.before:
-            values = [
-                before(value, option.before) for value in values if option.before in value.text or not value.exact
-            ]
-            if not values:
-                return
+            self._give_roles(option, values)
+            self._beginnings(option, values)
+            return
         self.given.setdefault(option.name, []).append(values[0] if values else Value(""))
         if not values and option.roles == HOLE:
             values = [Value(FIND_HOLE)]
         if option.keys is not None:
             self._keyed(option, values)
+            if option.roles:
+                self._give_roles(option._replace(split=""), values)
         else:
             self._give_roles(option, values)
             self.drafts += drafts_of(option.templates, self, values[0] if values else None, None)
+
+    def _beginnings(self, option: Option, values: list[Value]) -> None:
+        for value in values:
+            for item in split(value, option.split) if option.split else (value,):
+                if option.before in item.text or not item.exact:
+                    beginning = before(item, option.before)
+                    self.given.setdefault(option.name, []).append(beginning)
+                    self.drafts += drafts_of(option.templates, self, beginning, None)
 
     def _give_roles(self, option: Option, values: list[Value]) -> None:
         for role, value in zip(option.roles, values, strict=False):

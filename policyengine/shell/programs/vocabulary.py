@@ -5,10 +5,12 @@ from __future__ import annotations
 EFFECTLESS_ROLES = frozenset({"data", "pattern", "number", "format", "name"})  # not even reported
 WRITING_ROLES = frozenset({"write", "append", "edit", "delete", "move", "into", "onto"})
 PATH_ROLES = WRITING_ROLES | {"read", "stat", "link", "execute", "chdir"}
-HOST_ROLES = frozenset({"source", "target", "url", "host", "port", "listen", "upload", "upload-data", "instead"})
+HOST_ROLES = frozenset(
+    {"source", "target", "url", "host", "port", "listen", "upload", "upload-data", "query-data", "instead"}
+)
 ATTRIBUTE_ROLES = frozenset(f"attr-{name}" for name in ("mode", "owner", "acl", "flags", "time", "label", "value"))
 CODE_ROLES = frozenset({"command", "module", "shell", "bang-shell", "hole"})
-NAME_ROLES = frozenset({"assign", "env-name", "object", "write-out", "user", "package", "peer"})
+NAME_ROLES = frozenset({"assign", "env-name", "object", "write-out", "user", "package", "peer", "mount"})
 PLAIN_ROLES = PATH_ROLES | HOST_ROLES | ATTRIBUTE_ROLES | CODE_ROLES | NAME_ROLES | EFFECTLESS_ROLES
 BELOW = "below-"  # before a role of a path: of some path below it, which is not known
 LANGUAGE_ROLES = ("code:", "script:")  # followed by a language
