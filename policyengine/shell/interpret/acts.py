@@ -28,7 +28,8 @@ from policyengine.effects import (
 from policyengine.shell.code import ARGUMENT, Act, Kind, read_code
 from policyengine.shell.interpret.links import linked
 from policyengine.shell.interpret.machine import Machine
-from policyengine.shell.interpret.redirects import file_stream, is_standard, place_of
+from policyengine.shell.interpret.processes import standard
+from policyengine.shell.interpret.redirects import file_stream, place_of
 from policyengine.shell.interpret.streams import Stream
 from policyengine.shell.interpret.trees import FOREIGN, FROM_ELSEWHERE, LAID, MAX_TREES
 from policyengine.shell.paths import Path, Place, tilde
@@ -131,13 +132,13 @@ def _place(machine: Machine, value: Value) -> Path:
 
 
 def _read(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
-    if not is_standard(act.value.text):
+    if not standard(act.value):
         path, unknown, glob = _place(machine, act.value)
         machine.effects.append(FileRead(path, unknown, glob, False, machine.where, span, origin))
 
 
 def _write(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
-    if is_standard(act.value.text):
+    if standard(act.value):
         return
     path, unknown, glob = _place(machine, act.value)
     append = act.kind is Kind.APPEND

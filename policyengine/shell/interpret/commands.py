@@ -32,6 +32,7 @@ from policyengine.shell.interpret.known import matching
 from policyengine.shell.interpret.machine import MAX_CHOICES, Definition, Machine
 from policyengine.shell.interpret.notes import note_name, note_words
 from policyengine.shell.interpret.parameters import UNKNOWN_NAME, variable_values
+from policyengine.shell.interpret.processes import led
 from policyengine.shell.interpret.programs import run_program
 from policyengine.shell.interpret.redirects import permanent, place_of, redirected
 from policyengine.shell.interpret.streams import Stream
@@ -162,6 +163,10 @@ def dispatch(machine: Machine, values: list[Value], nodes: Sequence[Word], span:
 def _unknown_name(
     machine: Machine, head: Value, arguments: list[Value], nodes: Sequence[Word], span: Span | None
 ) -> None:
+    reached = led(head, machine.cwd) if head.text[:6] == "/proc/" else head
+    if reached.exact and not (reached.many or reached.glob):
+        _external(machine, reached, arguments, span)
+        return
     if head.glob and head.exact:
         _glob_name(machine, head, arguments, span)
         return

@@ -8,7 +8,8 @@ from policyengine.effects import HOLE, Taint, Taints
 from policyengine.shell.code import awk_texts, sed_texts
 from policyengine.shell.interpret.compute import COMPUTED
 from policyengine.shell.interpret.machine import Machine
-from policyengine.shell.interpret.redirects import file_stream, is_standard, place_of, stored
+from policyengine.shell.interpret.processes import standard
+from policyengine.shell.interpret.redirects import file_stream, place_of, stored
 from policyengine.shell.interpret.streams import NOTHING, OUTER_INPUT, Stream
 from policyengine.shell.paths import Place
 from policyengine.shell.programs import Reading, Use
@@ -103,8 +104,9 @@ def stream_of(machine: Machine, use: Use, cwd: Place) -> Stream:
     value = use.value
     if value.text == "-" and value.exact:
         return machine.stdin
-    if is_standard(value.text):
-        known = machine.file(value.text)
+    name = standard(value)
+    if name:
+        known = machine.file(name)
         return stored(known) if known else machine.stdin
     path = place_of(machine, value, cwd)
     stream = file_stream(machine, path)

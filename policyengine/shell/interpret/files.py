@@ -22,7 +22,8 @@ from policyengine.shell.interpret.entries import Folder, entries, folder
 from policyengine.shell.interpret.evaluate import ScriptFile, run_file, run_some
 from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.links import linked, through
-from policyengine.shell.interpret.redirects import file_stream, is_standard
+from policyengine.shell.interpret.processes import standard
+from policyengine.shell.interpret.redirects import deliver, file_stream, named_target
 from policyengine.shell.interpret.trees import FOREIGN
 from policyengine.shell.paths import Path, Place, base_name
 from policyengine.shell.programs import Use
@@ -40,7 +41,7 @@ def is_dash(value: Value) -> bool:
 def read(invocation: Invocation, use: Use) -> None:
     """A path whose contents are read."""
     value = use.value
-    if value.text[:1] in ("-", "/") and (is_dash(value) or is_standard(value.text)):
+    if value.text[:1] in ("-", "/") and (is_dash(value) or standard(value)):
         return
     path, unknown, glob = invocation.path(use)
     path = through(invocation.machine.links, path)
@@ -66,10 +67,10 @@ def into(invocation: Invocation, use: Use) -> None:
 
 def _written(invocation: Invocation, use: Use, append: bool, recursive: bool) -> None:
     value, machine = use.value, invocation.machine
-    if value.text[:1] in ("-", "/") and (is_dash(value) or is_standard(value.text)):
-        body = machine.pipes.pop(value.text, None)
-        if body is not None:
-            machine.emit(machine.capture(body.body, invocation.content))
+    if value.text[:1] in ("-", "/") and (is_dash(value) or standard(value)):
+        target = named_target(machine, standard(value))
+        if target.kind != "out":
+            deliver(machine, target, invocation.content, invocation.origin)
         return
     path, unknown, glob = invocation.path(use)
     if invocation.origin in _LINKING:

@@ -10,6 +10,7 @@ from policyengine.records import NamedTuple
 from policyengine.shell.interpret.choices import picked
 from policyengine.shell.interpret.links import below, through
 from policyengine.shell.interpret.machine import Machine, Target, Variable, versions
+from policyengine.shell.interpret.processes import led, standard
 from policyengine.shell.interpret.secrets import is_secret
 from policyengine.shell.interpret.streams import (
     MAX_ALTERNATIVES,
@@ -27,8 +28,6 @@ from policyengine.shell.values import UNKNOWN, Value, from_template
 
 FETCHED: Taints = frozenset({Taint.FETCHED})
 _NETWORK = re.compile(r"/dev/(?:tcp|udp)/([^/]*)/?([^/]*)\Z").match
-_STANDARD = re.compile(r"/dev/(?:null|stdin|stdout|stderr|tty|fd/\d+|full)\Z|/proc/self/fd/\d+\Z").match
-STANDARD_INPUT = frozenset({"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 _ZERO = re.compile(r"/dev/(?:null|full)\Z").match
 _ENDLESS = frozenset({"/dev/zero", "/dev/urandom", "/dev/random"})
 _OUT = Target("out")
@@ -298,6 +297,8 @@ def held_by(machine: Machine, found: Target | Stream | None) -> Stream:
 # -------------------------------------------------------------------------------------------------------------- opening
 def place_of(machine: Machine, value: Value, cwd: Place | None = None) -> Path:
     """The path that a value names."""
+    if value.text[:6] == "/proc/":
+        value = led(value, cwd or machine.cwd)
     found = resolve(value.text, cwd or machine.cwd, exact=value.exact, glob=value.glob)
     if machine.links:
         found = found._replace(path=below(machine.links, found.path))
@@ -324,8 +325,9 @@ def network(machine: Machine, value: Value, origin: str) -> tuple[str, str] | No
 
 def read_stream(machine: Machine, value: Value, origin: str) -> Stream:
     """Read a file named by a value: the effect, and what is known of its contents."""
-    if _STANDARD(value.text):
-        return _special(machine, value.text)
+    name = standard(value)
+    if name:
+        return _special(machine, name)
     path = _opened_path(machine, value)
     machine.effects.append(FileRead(path.path, path.unknown, path.glob, False, machine.where, value.span, origin))
     return file_stream(machine, path)
@@ -376,18 +378,22 @@ def _place_taint(machine: Machine, path: str) -> Taints:
     return frozenset() if path.startswith(_TEMPORARY) else frozenset({Taint.INPUT})
 
 
+def named_target(machine: Machine, name: str) -> Target:
+    """Where the name of a standard stream or of a descriptor leads."""
+    held = machine.descriptors.get(int(name[8:14])) if name[:8] == "/dev/fd/" else None
+    if isinstance(held, Target):
+        return held
+    body = machine.pipes.get(name)  # it starts with the statement, unless something arrives before
+    kind = "command" if body is not None else "out" if name.endswith(("stdout", "fd/1")) else "null"
+    return Target(kind, name, body=body)
+
+
 def _opened(machine: Machine, value: Value, *, append: bool, origin: str) -> Target:
-    if _STANDARD(value.text):
-        body = machine.pipes.get(value.text)  # it starts with the statement, unless something arrives before
-        kind = "command" if body is not None else "out" if value.text.endswith(("stdout", "fd/1")) else "null"
-        return Target(kind, value.text, body=body)
+    name = standard(value)
+    if name:
+        return named_target(machine, name)
     peer = network(machine, value, origin)
     if peer is not None:
         return Target("peer", peer=peer, span=value.span)
     path = _opened_path(machine, value)
     return Target("file", path.path, path.unknown, append, span=value.span, glob=path.glob)
-
-
-def is_standard(text: str) -> bool:
-    """A name of a standard stream or of nothing (`/dev/null`): no file."""
-    return _STANDARD(text) is not None

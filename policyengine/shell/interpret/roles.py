@@ -11,7 +11,7 @@ from policyengine.shell.interpret import files, network
 from policyengine.shell.interpret.evaluate import Code, ScriptFile, evaluate, evaluate_input, run_script
 from policyengine.shell.interpret.held import HOLDING, function_of, run_held
 from policyengine.shell.interpret.invocation import Invocation
-from policyengine.shell.interpret.redirects import STANDARD_INPUT, is_standard
+from policyengine.shell.interpret.processes import STANDARD_INPUT, standard
 from policyengine.shell.paths import Path
 from policyengine.shell.programs import Use
 from policyengine.shell.values import Value
@@ -83,11 +83,12 @@ def language_role(invocation: Invocation, use: Use) -> None:
     if kind != "script":
         return
     invocation.printed = True
-    if files.is_dash(use.value) or (use.value.text in STANDARD_INPUT and not machine.file(use.value.text)):
+    name = standard(use.value)
+    if files.is_dash(use.value) or (name in STANDARD_INPUT and not machine.file(name)):
         evaluate_input(machine, language, arguments, invocation.span, invocation.origin)
         return
     files.read(invocation, use)
-    path = Path(use.value.text) if is_standard(use.value.text) else invocation.path(use)
+    path = Path(name) if name else invocation.path(use)
     file = ScriptFile(path.path, path.unknown, arguments, use.value.span, language)
     _there(invocation, use, lambda: run_script(machine, file, invocation.origin))
 

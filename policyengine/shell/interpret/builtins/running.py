@@ -8,7 +8,8 @@ from policyengine.shell.interpret.builtins.output import mapfile as read_lines
 from policyengine.shell.interpret.evaluate import shell_text, source_file
 from policyengine.shell.interpret.latent import expanded
 from policyengine.shell.interpret.machine import Machine, Target, Variable
-from policyengine.shell.interpret.redirects import STANDARD_INPUT, is_standard, place_of
+from policyengine.shell.interpret.processes import STANDARD_INPUT, standard
+from policyengine.shell.interpret.redirects import place_of
 from policyengine.shell.interpret.streams import Stream
 from policyengine.shell.paths import Path
 from policyengine.shell.values import Value, from_template
@@ -44,8 +45,9 @@ def source(machine: Machine, call: Call) -> None:
     if not given:
         return
     value = given[0]
-    if is_standard(value.text):
-        path = Path(value.text)
+    name = standard(value)
+    if name:
+        path = Path(name)
     else:
         path = place_of(machine, value)
         machine.effects.append(
