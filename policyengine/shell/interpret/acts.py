@@ -29,7 +29,8 @@ from policyengine.shell.code import ARGUMENT, Act, Kind, read_code
 from policyengine.shell.interpret.links import linked
 from policyengine.shell.interpret.machine import Machine
 from policyengine.shell.interpret.processes import standard
-from policyengine.shell.interpret.redirects import file_stream, place_of
+from policyengine.shell.interpret.redirects import place_of
+from policyengine.shell.interpret.stored import file_stream
 from policyengine.shell.interpret.streams import Stream
 from policyengine.shell.interpret.trees import FOREIGN, FROM_ELSEWHERE, LAID, MAX_TREES
 from policyengine.shell.paths import Path, Place, tilde

@@ -9,7 +9,8 @@ from policyengine.shell.code import awk_texts, sed_texts
 from policyengine.shell.interpret.compute import COMPUTED
 from policyengine.shell.interpret.machine import Machine
 from policyengine.shell.interpret.processes import standard
-from policyengine.shell.interpret.redirects import file_stream, place_of, stored
+from policyengine.shell.interpret.redirects import place_of
+from policyengine.shell.interpret.stored import file_stream, stored
 from policyengine.shell.interpret.streams import NOTHING, OUTER_INPUT, Stream
 from policyengine.shell.paths import Place
 from policyengine.shell.programs import Reading, Use

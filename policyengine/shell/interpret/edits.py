@@ -14,7 +14,8 @@ from policyengine.patterns import lazily
 from policyengine.shell.code import Kind, awk_texts, read_code, sed_texts
 from policyengine.shell.interpret.content import stream_of
 from policyengine.shell.interpret.invocation import Invocation
-from policyengine.shell.interpret.redirects import file_stream, place_of
+from policyengine.shell.interpret.redirects import place_of
+from policyengine.shell.interpret.stored import file_stream
 from policyengine.shell.interpret.streams import MAX_TEXT, Stream
 from policyengine.shell.interpret.trees import LAID
 from policyengine.shell.paths import Path

@@ -23,7 +23,8 @@ from policyengine.shell.interpret.evaluate import ScriptFile, run_file, run_some
 from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.links import linked, through
 from policyengine.shell.interpret.processes import standard
-from policyengine.shell.interpret.redirects import deliver, file_stream, named_target
+from policyengine.shell.interpret.redirects import deliver, named_target
+from policyengine.shell.interpret.stored import file_stream
 from policyengine.shell.interpret.trees import FOREIGN
 from policyengine.shell.paths import Path, Place, base_name
 from policyengine.shell.programs import Use

@@ -7,7 +7,7 @@ from policyengine.patterns import lazily
 from policyengine.shell.interpret.content import stream_of
 from policyengine.shell.interpret.files import is_dash, onto, read
 from policyengine.shell.interpret.invocation import Invocation
-from policyengine.shell.interpret.redirects import file_stream
+from policyengine.shell.interpret.stored import file_stream
 from policyengine.shell.interpret.streams import Stream
 from policyengine.shell.programs import Use
 from policyengine.shell.urls import split_host, split_remote, split_url

@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from policyengine.effects import Connect, Exhaust, FileRead, FileWrite, Taint, Taints, Transfer, Where, WrittenFile
+from policyengine.effects import Connect, Exhaust, FileRead, FileWrite, Taint, Taints, Transfer
 from policyengine.records import NamedTuple
 from policyengine.shell.interpret.choices import picked
 from policyengine.shell.interpret.links import below, through
 from policyengine.shell.interpret.machine import Machine, Target, Variable, versions
 from policyengine.shell.interpret.processes import led, standard
-from policyengine.shell.interpret.secrets import is_secret
+from policyengine.shell.interpret.stored import file_stream, stored
 from policyengine.shell.interpret.streams import (
-    MAX_ALTERNATIVES,
-    MAX_TEXT,
     NOTHING,
     OUTER_INPUT,
     Sink,
@@ -23,8 +21,8 @@ from policyengine.shell.interpret.streams import (
 )
 from policyengine.shell.interpret.words import expand, expand_body, expand_one
 from policyengine.shell.nodes import Literal, Redirect
-from policyengine.shell.paths import Path, Place, is_below, on_macos, resolve
-from policyengine.shell.values import UNKNOWN, Value, from_template
+from policyengine.shell.paths import Path, Place, on_macos, resolve
+from policyengine.shell.values import UNKNOWN, Value
 
 FETCHED: Taints = frozenset({Taint.FETCHED})
 _NETWORK = re.compile(r"/dev/(?:tcp|udp)/([^/]*)/?([^/]*)\Z").match
@@ -338,44 +336,6 @@ def _special(machine: Machine, text: str) -> Stream:
         return NOTHING
     known = machine.file(text)
     return stored(known) if known else machine.stdin
-
-
-def stored(known: Sequence[WrittenFile], path: str = "") -> Stream:
-    """What a file holds, of which these versions are known."""
-    if len(known) == 1:
-        return _stored(known[0], path)
-    taint = frozenset().union(*[file.taint for file in known])
-    texts = [file.text for file in known if file.text is not None]
-    whole = len(texts) == len(known) <= MAX_ALTERNATIVES
-    return Stream(None, taint, path, choices=tuple(texts) if whole else (), rest="\n".join(texts)[:MAX_TEXT])
-
-
-def _stored(file: WrittenFile, path: str) -> Stream:
-    """What is known of a text with holes is its beginning and what stands behind."""
-    if file.text is None:
-        return Stream(None, file.taint, path)
-    return stream_of_value(from_template(file.text, file.taint))._replace(path=path)
-
-
-_TEMPORARY = ("/tmp/", "/var/tmp/", "/private/tmp/", "/dev/")  # noqa: S108  names, nothing is written there
-
-
-def file_stream(machine: Machine, path: Path) -> Stream:
-    """What is known of a file's contents."""
-    if path.unknown:
-        return Stream(None, frozenset({Taint.WORKSPACE}))
-    known = machine.file(path.path) if machine.where is Where.HERE else ()
-    secret = is_secret(path.path)
-    if known:
-        return stored(known, path.path)
-    return Stream(None, frozenset({Taint.SECRET}) if secret else _place_taint(machine, path.path), path.path)
-
-
-def _place_taint(machine: Machine, path: str) -> Taints:
-    """Of the workspace; of nobody knows whom, unless it is a temporary file."""
-    if path in machine.situation.workspace or is_below(path, machine.situation.workspace):
-        return frozenset({Taint.WORKSPACE})
-    return frozenset() if path.startswith(_TEMPORARY) else frozenset({Taint.INPUT})
 
 
 def named_target(machine: Machine, name: str) -> Target:
