@@ -20,6 +20,7 @@ from policyengine.config.specs_schema import (
 )
 from policyengine.config.validated import validated
 from policyengine.shell.programs.texts import Part, is_text, parts_of
+from policyengine.shell.programs.vocabulary import HELP_OPTIONS
 
 if TYPE_CHECKING:
     from policyengine.config.yamlfile import Document, Place
@@ -181,9 +182,10 @@ def _own(spec: DescriptionSpec, names: Mapping[str, str]) -> Compiled:
         {
             "y": spec.style if spec.style != "gnu" else None,
             "c": "".join(letter for letter, on in switches.items() if on) or None,
-            "f": " ".join(spec.flags) or None,
+            "f": " ".join(entry for entry in spec.flags if not _asks_for_help(entry)) or None,
+            "h": " ".join(filter(_asks_for_help, spec.flags)) or None,
             "v": " ".join(spec.values) or None,
-            "o": {words: _option(option, names) for words, option in spec.options.items()} or None,
+            "o": {words: _option(_explaining(words, option), names) for words, option in spec.options.items()} or None,
             "g": list(spec.ignore) or None,
             "p": _operands(spec.operands),
             "t": _templates(spec.effects or [], names),
@@ -192,6 +194,14 @@ def _own(spec: DescriptionSpec, names: Mapping[str, str]) -> Compiled:
             "in": spec.input,
         }
     )
+
+
+def _asks_for_help(spellings: str) -> bool:
+    return not HELP_OPTIONS.isdisjoint(spellings.split())
+
+
+def _explaining(spellings: str, option: OptionSpec) -> OptionSpec:
+    return option.model_copy(update={"sets": [*option.sets, "help"]}) if _asks_for_help(spellings) else option
 
 
 def _option(option: OptionSpec, names: Mapping[str, str]) -> Json:

@@ -1,9 +1,9 @@
 """From a compiled description, plain JSON with short keys, to the parts of a grammar.
 
 `policyengine.config.specs` writes that JSON, and bundles store it. Keys of a description: `o` options by spellings,
-`f` flags and `v` plain values as one text of spellings, `p` operands, `s` subcommands by their spellings, `x` the
-description of other subcommands, `t` effect templates, `w` overlays, `y` style, `c` switches (`n` numeric, `p` plus,
-`b` bundled first, `i` inherit, `-` negatable, `=` equals), `g` ignored words, `out` and `in`.
+`f` flags, `h` those that ask for help and `v` plain values as one text of spellings, `p` operands, `s` subcommands by
+their spellings, `x` the description of other subcommands, `t` effect templates, `w` overlays, `y` style, `c` switches
+(`n` numeric, `p` plus, `b` bundled first, `i` inherit, `-` negatable, `=` equals), `g` ignored words, `out` and `in`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from policyengine.effects import Cause, Taint, Where
 from policyengine.shell.programs.parts import (
     FLAG,
+    HELP,
     VALUE,
     Condition,
     Elements,
@@ -72,6 +73,7 @@ def decode_options(compiled: Compiled) -> dict[str, Option]:
     """Decode every option, by spelling."""
     options = dict.fromkeys(compiled.get("f", "").split(), FLAG)
     options.update(dict.fromkeys(compiled.get("v", "").split(), VALUE))
+    options.update(dict.fromkeys(compiled.get("h", "").split(), HELP))
     for spellings, meaning in compiled.get("o", {}).items():
         names = spellings.split()
         options.update(dict.fromkeys(names, _option(names[0], meaning)))

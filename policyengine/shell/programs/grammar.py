@@ -12,7 +12,7 @@ from policyengine.shell.programs.decoding import (
     decode_overlay,
     decode_templates,
 )
-from policyengine.shell.programs.parts import ANY_DATA, FLAG, Elements, Option
+from policyengine.shell.programs.parts import ANY_DATA, HELP, Elements, Option
 from policyengine.shell.programs.vocabulary import is_role
 
 NO_OPTIONS = ("none", "keyvalue")  # styles without words that begin with a dash
@@ -83,7 +83,7 @@ class Program:
         self.style: str = compiled.get("y", outer.style if outer else "gnu")
         self.bundles = self.style in ("gnu", "posix")
         if self.bundles:
-            self.options.setdefault("--help", FLAG)  # every program and subcommand that reads options this way has it
+            self.options.setdefault("--help", HELP)  # every program and subcommand that reads options this way has it
         self.posix, self.keyvalue = self.style == "posix", self.style == "keyvalue"
         self.opens = self.style not in NO_OPTIONS
         switches = compiled.get("c", "")

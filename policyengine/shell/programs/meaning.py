@@ -16,6 +16,8 @@ from policyengine.shell.programs.vocabulary import BELOW, EFFECTLESS_ROLES, is_r
 from policyengine.shell.values import Value
 
 BARE = "bare"  # set while the overlays of a program are tried that was given no subcommand
+HELP = "help"  # set by the options that ask for it; a call of nothing else only explains itself
+IDLE = "idle"  # set where the call only shows what it would do: what its templates state does not happen
 NO_FLAGS: frozenset[str] = frozenset()
 ADDED_INPUT = "arguments"  # the `input` of xargs and its like
 
@@ -52,6 +54,8 @@ def meaning_of(scan: Scanned) -> Reading:
         scan.tails = [awaiting(tail, _hole(uses)) for tail in scan.tails]
     if overlays or program.states:
         _state(scan, overlays)
+    if IDLE in scan.flags or (HELP in scan.flags and not scan.operands):
+        scan.drafts = []
     flags = frozenset(scan.flags) if scan.flags else NO_FLAGS
     opaque = tuple(scan.opaque)
     return Reading(
@@ -158,6 +162,7 @@ def _holding(scan: Scanned) -> list[Overlay]:
                 holding.append(overlay if certain else overlay.mild())
                 flags.update(overlay.sets)
                 sure.update(overlay.sets if certain else ())
+    flags -= {IDLE} - sure
     return holding
 
 

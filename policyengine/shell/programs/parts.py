@@ -171,5 +171,6 @@ class Overlay(NamedTuple):
 
 
 FLAG = Option(trivial=True)
+HELP = Option(sets=("help",))
 VALUE = Option(takes=1, trivial=True)
 ANY_DATA = (Operand("data", "..."),)

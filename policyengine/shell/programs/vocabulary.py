@@ -21,7 +21,8 @@ PLURAL_ROLES = frozenset({"package", "host", "url", URL_FILE})  # `$package`: on
 STYLES = ("gnu", "posix", "single", "keyvalue", "none")
 OUTPUTS = ("listing", "none", "content", "arguments", "fetched", "decoded", "secret", "generated", "settings")
 INPUTS = ("data", "none", "shell", "arguments", "sent", "paths", "patch")  # or `code:LANG`
-AUTOMATIC_FLAGS = frozenset({"dashdash", "bare"})  # set by `--` and by a missing subcommand; `operands-N` are others
+AUTOMATIC_FLAGS = frozenset({"dashdash", "bare", "help"})  # set by `--`, a missing subcommand, `HELP_OPTIONS`
+HELP_OPTIONS = frozenset({"--help", "-help"})  # GNU coding standards 4.8.2; the package `flag` of Go
 
 
 def is_role(name: str) -> bool:
