@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from policyengine.shell.code.acts import ARGUMENT, Act, Kind
-from policyengine.shell.values import Value
 
 __all__ = ["ARGUMENT", "Act", "Kind", "awk_texts", "is_filled_in", "read_code", "sed_texts"]
 
@@ -32,8 +31,17 @@ def awk_texts(text: str) -> list[str]:
 def read_code(language: str, text: str) -> list[Act]:
     """What the code does, as far as its text goes."""
     from policyengine.shell.code.readers import ALL  # noqa: PLC0415  a process that meets no code does without
+    from policyengine.shell.code.unread import tried, unread  # noqa: PLC0415  as above
 
+    if not text.strip():
+        return []
     reader = ALL.get(language)
-    if reader is None:
-        return [Act(Kind.OPAQUE, Value(text), (f"code in `{language}` is not read",), end=len(text))]
-    return reader(text) if text.strip() else []
+    acts = unread(text, language) if reader is None else reader(text)
+    return acts + tried(text, language) if any(map(_is_unclear, acts)) else acts
+
+
+def _is_unclear(act: Act) -> bool:
+    """Whether what runs is not known: it may be what stands elsewhere in the code."""
+    if act.kind in (Kind.SHELL, Kind.CODE):
+        return not act.value.exact and not act.value.text
+    return act.kind is Kind.OPAQUE or (act.kind is Kind.COMMAND and bool(act.words) and not act.words[0].exact)

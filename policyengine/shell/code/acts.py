@@ -38,6 +38,7 @@ class Kind(Enum):
     EXHAUST = auto()  # `more` is (how,)
     ESCALATE = auto()  # `more` is (method,)
     OPAQUE = auto()  # not understood: `more` is (why,)
+    TRIED = auto()  # text, or `words`, that code which is not understood may hand to a shell
 
     @property
     def opaque(self) -> bool:

@@ -8,6 +8,7 @@ from policyengine.shell.code.acts import Act
 from policyengine.shell.code.filters import read_awk, read_nothing, read_sed, read_sql, read_yq
 from policyengine.shell.code.languages import READERS
 from policyengine.shell.code.makefiles import read_make
+from policyengine.shell.code.tex import read_tex
 
 
 def _read_python(text: str) -> list[Act]:
@@ -32,6 +33,7 @@ ALL: dict[str, Callable[[str], list[Act]]] = {
     "sed": read_sed,
     "sql": read_sql,
     "make": read_make,
+    "tex": read_tex,
     "jq": read_nothing,
     "yq": read_yq,
     **READERS,

@@ -26,6 +26,7 @@ from policyengine.effects import (
     Transfer,
 )
 from policyengine.shell.code import ARGUMENT, Act, Kind, read_code
+from policyengine.shell.interpret.known import drop_unread
 from policyengine.shell.interpret.links import linked
 from policyengine.shell.interpret.machine import Machine
 from policyengine.shell.interpret.processes import standard
@@ -88,6 +89,18 @@ def _shell(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
 
     del span
     evaluate(machine, Code("sh", act.value, "argument", origin))
+
+
+def _tried(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
+    """A text of code that was not understood, as the command that it may be: of it only what is known counts."""
+    from policyengine.shell.interpret.evaluate import shell_text  # noqa: PLC0415  as above
+
+    at = len(machine.effects)
+    if act.words:
+        _command(machine, act, span, origin)
+    else:
+        machine.process(lambda: shell_text(machine, act.value, "sh"))
+    drop_unread(machine, at)
 
 
 def _command(machine: Machine, act: Act, span: Span | None, origin: str) -> None:
@@ -272,4 +285,5 @@ _HANDLERS: dict[Kind, Handler] = {
     Kind.EXHAUST: _exhaust,
     Kind.ESCALATE: _escalate,
     Kind.OPAQUE: _opaque,
+    Kind.TRIED: _tried,
 }
