@@ -23,6 +23,9 @@ ACTIVE = frozenset({
     "HISTSIZE", "HISTFILESIZE", "HISTCONTROL", "HISTIGNORE",
 })  # fmt: skip
 
+# Special variables that the shell evaluates whatever is assigned to them, as if they had the attribute `integer`.
+_NUMBERS = frozenset({"RANDOM", "SRANDOM", "HISTCMD", "OPTIND"})
+
 
 def assign(machine: Machine, node: Assignment, *, exported: bool = False, attributes: str = "") -> None:
     """Interpret one assignment; `exported` for those in front of a command."""
@@ -50,7 +53,7 @@ def set_variable(machine: Machine, name: str, value: Value, attributes: str, spa
     if target != name:
         set_variable(machine, target, value, "", span)
         return
-    if "i" in attributes:
+    if "i" in attributes or name in _NUMBERS:
         evaluated(machine, value)
     for letter, change in _CASES.items():
         if letter in attributes:
@@ -80,6 +83,9 @@ def give(machine: Machine, name: str, values: tuple[Value, ...], span: Span | No
     attributes = old.attributes if old is not None else ""
     if old is None and machine.exporting:
         attributes, machine.exports[target] = "x", None
+    if "i" in attributes or target in _NUMBERS:
+        for value in values:
+            evaluated(machine, value)
     machine.put(target, Variable(values, attributes.replace("n", "")))
     if "x" in attributes or target in ACTIVE or target in machine.exports:
         for value in values:
@@ -119,7 +125,21 @@ def _set_array(machine: Machine, node: Assignment, old: Variable | None, attribu
         for value in expand(machine, element.value):
             items = with_element(items, str(at), value)
             at += 1
-    machine.put(node.name, Variable((), attributes, items))
+    _fill(machine, node.name, attributes, items)
+
+
+def give_array(machine: Machine, name: str, items: Mapping[str, Value]) -> None:
+    """Let an array hold what a builtin finds for it."""
+    name = referred(machine, name)
+    old = machine.variable(name)
+    _fill(machine, name, old.attributes if old is not None else "", items)
+
+
+def _fill(machine: Machine, name: str, attributes: str, items: Mapping[str, Value]) -> None:
+    if "i" in attributes:
+        for value in items.values():
+            evaluated(machine, value)
+    machine.put(name, Variable((), attributes, items))
 
 
 def set_element(machine: Machine, name: str, subscript: Value, value: Value, *, append: bool = False) -> None:

@@ -2,7 +2,8 @@
 
 An arithmetic expression is evaluated recursively: the text of a variable that it names is an expression too, and a
 subscript in any of them is expanded, substitutions included (bash manual 6.5, 6.7). Builtins that take the name of a
-variable take `name[subscript]` as well, and `${x@P}` expands its value like a prompt (3.5.3).
+variable take `name[subscript]` as well, and `${x@P}` expands its value like a prompt (3.5.3). What `declare` gives to
+an array is read as the elements in parentheses that it looks like.
 """
 
 from __future__ import annotations
@@ -54,7 +55,15 @@ def expanded(machine: Machine, text: Value) -> None:
     end = "_"
     while end in text.text.splitlines():
         end += "_"
-    code = f": <<{end}\n{text.text}\n{end}\n"
+    _read(machine, f": <<{end}\n{text.text}\n{end}\n", text)
+
+
+def assigned(machine: Machine, text: Value) -> None:
+    """Text that is read as an assignment once more, elements in parentheses and all (`declare -a 'x=(…)'`)."""
+    _read(machine, f"{text.text}\n", text)
+
+
+def _read(machine: Machine, code: str, text: Value) -> None:
     machine.read(len(code))
     base, fixed = machine.base, machine.fixed
     machine.base, machine.fixed = None, text.span

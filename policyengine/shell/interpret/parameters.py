@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from policyengine.effects import CLEAN, Taint, Taints
-from policyengine.shell.interpret.arrays import ANY, any_number, any_of, candidates, is_sure, key_of
+from policyengine.shell.interpret.arrays import ANY, any_number, any_of, candidates, elements, is_sure, key_of
 from policyengine.shell.interpret.choices import chosen, picked
 from policyengine.shell.interpret.globs import computable, replaced, without_prefix, without_suffix
 from policyengine.shell.interpret.latent import expanded, named
@@ -92,6 +92,10 @@ def referred(machine: Machine, name: str) -> str:
 
 
 def _inherited(machine: Machine, name: str) -> tuple[Value, ...]:
+    if name[-1:] == "]":  # a reference to an element
+        array, _, subscript = name[:-1].partition("[")
+        variable = machine.variable(array)
+        return _element(machine, array, elements(variable), key_of(machine, variable, Value(subscript)))
     situation = machine.situation
     known = _SHELL_VARIABLES.get(name)
     if known is not None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from policyengine.effects import Connect, Exhaust, FileRead, FileWrite, Taint, Taints, Transfer
 from policyengine.records import NamedTuple
 from policyengine.shell.interpret.choices import picked
+from policyengine.shell.interpret.latent import named
 from policyengine.shell.interpret.links import below, through
 from policyengine.shell.interpret.machine import Machine, Target, Variable, versions
 from policyengine.shell.interpret.processes import led, standard
@@ -231,6 +232,7 @@ def _number(machine: Machine, fd: str) -> int:
     if fd.isdigit():
         return int(fd[:6])
     number = 10 + len(machine.descriptors)
+    named(machine, Value(fd[1:-1]))
     machine.put(fd.strip("{}"), Variable((Value(str(number)),)))
     return number
 

@@ -58,6 +58,12 @@ def in_value(machine: Machine, text: str, *, starts: bool = True, ends: bool = T
     return ":".join(items)
 
 
+def is_assigning(parts: Sequence[WordPart]) -> bool:
+    """Whether a word begins like an assignment: a name and an equals sign, neither of them quoted."""
+    first = parts[0] if parts else None
+    return type(first) is Literal and _ASSIGNING(first.text) is not None
+
+
 def in_parts(machine: Machine, parts: Sequence[WordPart]) -> Sequence[WordPart]:
     """The parts of a word that begins like an assignment, with what the tildes in its value stand for."""
     first, last = parts[0], len(parts) - 1

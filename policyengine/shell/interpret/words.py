@@ -18,7 +18,7 @@ from policyengine.shell.interpret.notes import Step, note_stream
 from policyengine.shell.interpret.parameters import operand, parameter
 from policyengine.shell.interpret.splitting import separators
 from policyengine.shell.interpret.streams import MAX_TEXT
-from policyengine.shell.interpret.tildes import home, in_parts, in_value, in_word, leading
+from policyengine.shell.interpret.tildes import home, in_parts, in_value, in_word, is_assigning, leading
 from policyengine.shell.nodes import (
     Arithmetic,
     CommandSubstitution,
@@ -57,8 +57,24 @@ def expand_all(machine: Machine, words: Sequence[Word]) -> list[Value]:
                     span = (word.start + base, word.end + base)
                     values.append(_new(Value, (text, True, False, False, CLEAN, span, "")))
                     continue
-        values += expand(machine, word) if values else _name(machine, word)
+        if not values:
+            values += _name(machine, word)
+        elif values[0].text in _DECLARING and is_assigning(parts):
+            values.append(_declared(machine, word))
+        else:
+            values += expand(machine, word)
     return values
+
+
+# Builtins whose arguments are expanded like assignments where they look like such (bash manual 3.4, 4.2).
+_DECLARING = frozenset({"export", "declare", "typeset", "local", "readonly"})
+
+
+def _declared(machine: Machine, word: Word) -> Value:
+    builder = Fields(machine, machine.span(word.start, word.end), single=True)
+    for part in in_parts(machine, word.parts):
+        _part(builder, part, quoted=False)
+    return builder.value()
 
 
 def _name(machine: Machine, word: Word) -> list[Value]:

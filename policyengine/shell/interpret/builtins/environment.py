@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 from policyengine.effects import SetVariable, System
 from policyengine.patterns import lazily
@@ -11,7 +12,7 @@ from policyengine.shell.interpret.arrays import any_number, key_of, with_element
 from policyengine.shell.interpret.assignments import ACTIVE, assign, give, set_variable
 from policyengine.shell.interpret.builtins.call import Call, flags, operands
 from policyengine.shell.interpret.held import HOLDING, run_held
-from policyengine.shell.interpret.latent import named
+from policyengine.shell.interpret.latent import assigned, named
 from policyengine.shell.interpret.machine import Machine, Variable, join_values
 from policyengine.shell.interpret.parameters import variable_values
 from policyengine.shell.interpret.redirects import place_of
@@ -115,31 +116,47 @@ def _declare(machine: Machine, value: Value, word: Word | None, letters: str, *,
     found = _ASSIGNED.match(value.text)
     name = found[1] if found else value.text
     named(machine, value._replace(text=value.text.partition("=")[0]))
-    array = name.partition("[")[0] if found else name
+    array = name.partition("[")[0]
     if not _NAME.match(array) or (found is None and not value.exact):
         return
     if hides and machine.local is not None:
         machine.local.append((array, machine.variable(array)))
     if found is not None:
-        text = value._replace(text=value.text[found.end() :])
-        if found[2] and word is not None:
-            assign(
-                machine,
-                Assignment(name, None, True, _plain(text, word), None, word.start, word.end),
-                attributes=letters,
-            )
-        else:
-            if "n" in letters:  # a reference that is declared again refers elsewhere, and is not followed
-                machine.put(name, Variable(()))
-            set_variable(machine, name, text, letters, value.span)
-        return
+        _set(machine, value, found, word, letters)
+    else:
+        _mark(machine, array, letters + "a" * (array != name), value, anew=hides or "x" not in letters)
+
+
+def _set(machine: Machine, value: Value, found: re.Match[str], word: Word | None, letters: str) -> None:
+    """`declare NAME=TEXT`, of which the name and the sign are found."""
+    name, text = found[1], value._replace(text=value.text[found.end() :])
+    array = name.partition("[")[0]
+    if text.text[:1] == "(" and text.text[-1:] == ")" and _is_array(machine, array, letters):
+        _mark(machine, array, letters, value, anew=True)
+        assigned(machine, value)
+    elif found[2] and word is not None:
+        node = Assignment(name, None, True, _plain(text, word), None, word.start, word.end)
+        assign(machine, node, attributes=letters)
+    else:
+        if "n" in letters:  # a reference that is declared again refers elsewhere, and is not followed
+            machine.put(name, Variable(()))
+        set_variable(machine, name, text, letters, value.span)
+
+
+def _mark(machine: Machine, name: str, letters: str, word: Value, *, anew: bool) -> None:
+    """`declare NAME`: a variable gets attributes, one that is not set as well where it starts `anew`."""
     old = machine.variable(name)
     if old is not None:
         machine.put(name, old._replace(attributes="".join({*old.attributes, *letters})))
-    elif hides or "x" not in letters:
+    elif anew:
         machine.put(name, Variable((), letters, {}) if {"a", "A"} & {*letters} else Variable((Value(""),), letters))
     if "x" in letters:
-        _export(machine, name, value)
+        _export(machine, name, word)
+
+
+def _is_array(machine: Machine, name: str, letters: str) -> bool:
+    old = machine.variable(name)
+    return bool({"a", "A"} & {*letters}) or (old is not None and (old.items is not None or "A" in old.attributes))
 
 
 def _export(machine: Machine, name: str, word: Value) -> None:
@@ -261,7 +278,8 @@ def wait(machine: Machine, call: Call) -> None:
     """`wait -p NAME`: the number of the job that ended goes into a variable."""
     for value, after in zip(call.arguments, call.arguments[1:], strict=False):
         if value.text[:1] == "-" and value.text.endswith("p"):
-            give(machine, after.text, (UNKNOWN,), call.span)
+            named(machine, after)
+            give(machine, after.text.partition("[")[0], (UNKNOWN,), call.span)
 
 
 def test(machine: Machine, call: Call) -> None:

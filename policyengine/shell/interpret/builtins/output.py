@@ -7,7 +7,7 @@ import re
 
 from policyengine.effects import CLEAN, Taint, Taints
 from policyengine.patterns import lazily
-from policyengine.shell.interpret.assignments import give, set_variable
+from policyengine.shell.interpret.assignments import give, give_array, set_variable
 from policyengine.shell.interpret.builtins.call import Call, flags, operands
 from policyengine.shell.interpret.latent import named
 from policyengine.shell.interpret.machine import Machine, Variable
@@ -168,7 +168,7 @@ def read(machine: Machine, call: Call) -> None:
         for name in names or ["REPLY"]:
             give(machine, name, (unknown,), call.span)
         if array:
-            machine.put(array, Variable((), "", {"@": unknown._replace(many=True)}))
+            give_array(machine, array, {"@": unknown._replace(many=True)})
         return
     line, rest = _record(call, stdin.text)
     if source is None:
@@ -198,7 +198,7 @@ def _distribute(machine: Machine, names: list[str], array: str, line: str, taint
         line.split() if separators is None else re.split(f"[{re.escape(separators)}]", line) if separators else [line]
     )
     if array:
-        machine.put(array, Variable((), "", {str(at): Value(word, taint=taint) for at, word in enumerate(words)}))
+        give_array(machine, array, {str(at): Value(word, taint=taint) for at, word in enumerate(words)})
     for at, name in enumerate(names):
         last = at == len(names) - 1
         if last and at == 0:
@@ -244,10 +244,8 @@ def mapfile(machine: Machine, call: Call) -> None:
     name = names[-1] if names else "MAPFILE"
     stdin = machine.stdin
     if stdin.text is None:
-        machine.put(name, Variable((), "", {"@": UNKNOWN._replace(taint=stdin.taint, many=True)}))
+        give_array(machine, name, {"@": UNKNOWN._replace(taint=stdin.taint, many=True)})
         return
     end = "" if "t" in flags(call) else "\n"
     lines = stdin.text.splitlines()
-    machine.put(
-        name, Variable((), "", {str(at): Value(line + end, taint=stdin.taint) for at, line in enumerate(lines)})
-    )
+    give_array(machine, name, {str(at): Value(line + end, taint=stdin.taint) for at, line in enumerate(lines)})
