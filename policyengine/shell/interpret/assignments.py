@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from policyengine.effects import SetVariable, Span
 from policyengine.shell.interpret.arrays import any_of, candidates, elements, following, key_of, with_element
-from policyengine.shell.interpret.held import HOLDING, run_held
+from policyengine.shell.interpret.held import holds, run_held
 from policyengine.shell.interpret.latent import evaluated
 from policyengine.shell.interpret.machine import Machine, Variable
 from policyengine.shell.interpret.parameters import referred, variable_values
@@ -69,7 +69,7 @@ def set_variable(machine: Machine, name: str, value: Value, attributes: str, spa
         machine.exports[name] = None
     if "x" in attributes or name in ACTIVE:
         machine.effects.append(SetVariable(name, value.text, not value.exact, machine.where, span, ""))
-        if name in HOLDING:
+        if holds(name):
             run_held(machine, name, value._replace(span=span))
 
 
@@ -90,7 +90,7 @@ def give(machine: Machine, name: str, values: tuple[Value, ...], span: Span | No
     if "x" in attributes or target in ACTIVE or target in machine.exports:
         for value in values:
             machine.effects.append(SetVariable(target, value.text, not value.exact, machine.where, span, ""))
-            if target in HOLDING:
+            if holds(target):
                 run_held(machine, target, value._replace(span=value.span or span))
 
 

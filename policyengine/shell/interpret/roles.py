@@ -9,7 +9,7 @@ from policyengine.effects import HOLE, SetVariable, Where
 from policyengine.patterns import lazily
 from policyengine.shell.interpret import files, network
 from policyengine.shell.interpret.evaluate import Code, ScriptFile, evaluate, evaluate_input, run_script
-from policyengine.shell.interpret.held import HOLDING, function_of, run_held
+from policyengine.shell.interpret.held import function_of, holds, run_held
 from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.processes import STANDARD_INPUT, standard
 from policyengine.shell.paths import Path
@@ -103,7 +103,7 @@ def _assign(invocation: Invocation, use: Use) -> None:
     machine.effects.append(
         SetVariable(name, text, not value.exact, invocation.where(use), value.span, invocation.origin)
     )
-    if name in HOLDING:
+    if holds(name):
         run_held(machine, name, value)
     function = function_of(name, value) if name[:9] == "BASH_FUNC" else None
     if function is not None:

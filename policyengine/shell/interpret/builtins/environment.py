@@ -11,7 +11,7 @@ from policyengine.shell.interpret.arithmetic import arithmetic
 from policyengine.shell.interpret.arrays import any_number, key_of, with_element
 from policyengine.shell.interpret.assignments import ACTIVE, assign, give, set_variable
 from policyengine.shell.interpret.builtins.call import Call, flags, operands
-from policyengine.shell.interpret.held import HOLDING, run_held
+from policyengine.shell.interpret.held import holds, run_held
 from policyengine.shell.interpret.latent import assigned, named
 from policyengine.shell.interpret.machine import Machine, Variable, join_values
 from policyengine.shell.interpret.parameters import variable_values
@@ -165,7 +165,7 @@ def _export(machine: Machine, name: str, word: Value) -> None:
     known = variable_values(machine, name)
     text = known[0] if known else Value("")
     machine.effects.append(SetVariable(name, text.text, not text.exact, machine.where, word.span, "export"))
-    if name in HOLDING and known:
+    if holds(name) and known:
         run_held(machine, name, text._replace(span=word.span))
 
 
