@@ -73,7 +73,7 @@ def _aside(machine: Machine, run: Callable[[], None], program: str = "") -> None
 
 def _is_no_news(effect: Effect, program: str) -> bool:
     if isinstance(effect, EvaluateCode):
-        return effect.source == "stdin"
+        return effect.source == "stdin" and program != ""
     return isinstance(effect, Opaque) or (isinstance(effect, Execute) and effect.program == program)
 
 

@@ -54,6 +54,11 @@ def url(invocation: Invocation, use: Use) -> None:
         )
 
 
+def document(invocation: Invocation, use: Use) -> None:
+    """A file that is read, or what a URL names (`pip -r`)."""
+    (url if "://" in use.value.text else read)(invocation, use)
+
+
 def host(invocation: Invocation, use: Use) -> None:
     """A host that is connected to."""
     host, port = split_host(use.value.text.rpartition("://")[2].partition("/")[0])

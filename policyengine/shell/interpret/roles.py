@@ -166,6 +166,7 @@ ROLES: dict[str, Callable[[Invocation, Use], None]] = {
     "source": network.source,
     "target": network.target,
     "url": network.url,
+    "document": network.document,
     "host": network.host,
     "instead": network.instead,
     "port": _no_effect,
