@@ -216,6 +216,7 @@ def _option(option: OptionSpec, names: Mapping[str, str]) -> Json:
             "s": list(option.sets) or None,
             "t": _templates(option.effects, names),
             "u": list(option.until) or None,
+            "a": 1 if option.appends else None,
             "k": {key: _option(inner, names) for key, inner in option.keys.items()}
             if option.keys is not None
             else None,

@@ -50,6 +50,7 @@ class OptionSpec(Schema):
     sets: Annotated[Words, BeforeValidator(_listed)] = Field(default=[], alias="set")
     effects: list[TemplateSpec] = Field(default=[])
     until: Annotated[Words, BeforeValidator(_listed)] = Field(default=[])
+    appends: bool = False
     keys: dict[str, Annotated[OptionSpec, BeforeValidator(_role)]] | None = None
     split: str = ""
     before: str = ""

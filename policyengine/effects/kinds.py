@@ -171,7 +171,11 @@ class Persist(NamedTuple):
 
 @of_its_kind
 class Process(NamedTuple):
-    """A process is acted on. `action` is signal|trace|priority|…; `by` is pid|name|all|job; `target` pid or name."""
+    """A process is acted on. `action` is signal|trace|priority|…; `by` is pid|name|all|job|search; `target` is an id or
+    a name.
+
+    `search`: by an unknown id that was looked for among all processes, or comes from elsewhere.
+    """
 
     action: str
     target: str = ""

@@ -22,6 +22,7 @@ TAINTS: dict[str, Taints] = {
     "decoded": frozenset({Taint.DECODED}),
     "secret": frozenset({Taint.SECRET}),
     "generated": frozenset({Taint.GENERATED}),
+    "processes": frozenset({Taint.PROCESSES}),
 }
 SOURCES = frozenset({"read", "move", "link", "source"})
 _COPYING = frozenset({"cp", "mv", "install", "ln", "dd", "rsync", "scp"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policyengine.effects import EFFECTS, Cause, Connect, Effect, FileWrite, Where
+from policyengine.effects import EFFECTS, Cause, Connect, Effect, FileWrite, Taint, Taints, Where
 from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.redirects import place_of
 from policyengine.shell.programs import Draft
@@ -13,6 +13,7 @@ _PATHS = frozenset({"path", "mount"})
 _FILES = frozenset({"file.read", "file.write", "file.delete", "file.attribute"})
 _DEFAULTS = {kind: frozenset(cls._fields) for kind, cls in EFFECTS.items()}
 _PACKAGE = "package.change"
+_PROCESS = "process.control"
 _SOURCES = (  # where a package comes from, by how its name begins (pip, npm, cargo, apt and their kin agree on these)
     ("git", ("git+", "git@", "git:", "ssh:", "github:", "gitlab:", "bitbucket:", "gist:", "hg+", "svn+", "bzr+")),
     ("url", ("http://", "https://", "ftp://")),
@@ -43,13 +44,28 @@ def effect_of(invocation: Invocation, draft: Draft) -> Effect:
         fields.setdefault("recursive", invocation.recursive)
     if fields.get("where", Where.HERE) is Where.HERE:
         fields["where"] = machine.where
-    if draft.kind == _PACKAGE and "source" not in fields:
-        fields["source"] = _source(draft.fields.get("name"))
-    if draft.kind == "file.write":
-        fields.setdefault("taint", invocation.content.taint)
+    _complete(invocation, draft, fields)
     effect: Effect = EFFECTS[draft.kind](**fields, span=span, origin=invocation.origin)  # type: ignore[arg-type]
     _remember(invocation, effect)
     return effect
+
+
+def _complete(invocation: Invocation, draft: Draft, fields: dict[str, object]) -> None:
+    """Say what follows from other fields."""
+    if draft.kind == _PACKAGE and "source" not in fields:
+        fields["source"] = _source(draft.fields.get("name"))
+    elif draft.kind == "file.write":
+        fields.setdefault("taint", invocation.content.taint)
+    elif draft.kind == _PROCESS and _is_found(draft.fields.get("target")):
+        fields["by"] = "search"
+
+
+def _is_found(target: Field | None) -> bool:
+    """Whether an unknown process id is none that was kept: in a variable, a job, a file, or by its port."""
+    return isinstance(target, Value) and not target.exact and not target.taint <= _KEPT
+
+
+_KEPT: Taints = frozenset({Taint.WORKSPACE})
 
 
 def _source(name: Field | None) -> str:

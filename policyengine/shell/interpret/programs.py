@@ -10,6 +10,7 @@ from policyengine.patterns import lazily
 from policyengine.shell.interpret.arrivals import ARRIVING, arrived
 from policyengine.shell.interpret.compute import printed
 from policyengine.shell.interpret.drafts import effect_of
+from policyengine.shell.interpret.envelopes import unpacked
 from policyengine.shell.interpret.evaluate import evaluate_input, shell_text
 from policyengine.shell.interpret.files import chdir
 from policyengine.shell.interpret.invocation import Invocation
@@ -160,6 +161,7 @@ _INPUTS: dict[str, Callable[[Invocation], None]] = {
     "sent": _sent,
     "paths": _paths,
     "patch": patched,
+    "envelope": unpacked,
 }
 
 
@@ -295,7 +297,7 @@ _CONTINUED = lazily(r"[ \t]+\n")
 def _below(invocation: Invocation) -> list[Value]:
     """Some path below each of the directories that the program walks."""
     tops = [use.value for use in invocation.reading.uses if use.role in ("read", "stat", "delete") and not use.option]
-    tops = tops or list(invocation.reading.operands) or [Value(".")]
+    tops = tops or [Value(".")]
     if len(tops) > MAX_REPEATS:
         return [UNKNOWN._replace(many=True)]
     name = _chosen(invocation)

@@ -92,6 +92,7 @@ def _option(name: str, compiled: str | Compiled) -> Option:
         sets=tuple(compiled.get("s", ())),
         templates=decode_templates(compiled),
         until=frozenset(compiled.get("u", ())),
+        appends="a" in compiled,
         keys=_keys(compiled["k"]) if "k" in compiled else None,
         split=compiled.get("d", ""),
         before=compiled.get("b", ""),

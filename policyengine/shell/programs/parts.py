@@ -68,6 +68,7 @@ class Option(NamedTuple):
     sets: tuple[str, ...] = ()
     templates: tuple[Template, ...] = ()
     until: frozenset[str] = frozenset()
+    appends: bool = False  # paths are put behind the words up to there, where these have no place for them
     keys: Keys | None = None
     split: str = ""
     before: str = ""

@@ -308,9 +308,19 @@ class Scan:
         words = tuple(arguments[start : self.at])
         self.at += 1
         if words and option.roles == ("command",):
-            self.tails.append(Tail(words, option.where, "paths", FIND_HOLE))
+            hole = FIND_HOLE
+            if option.appends:
+                words, hole = self._appending(words)
+            self.tails.append(Tail(words, option.where, "paths", hole))
         else:
             self._give_roles(option._replace(roles=option.roles * len(words)), list(words))
+
+    def _appending(self, words: tuple[Value, ...]) -> tuple[tuple[Value, ...], str]:
+        """The words, and the place in them for paths; a path without its ending is like a path (fd(1), --exec)."""
+        if any("{/" in word.text for word in words):
+            self.opaque.append((Cause.VALUE, "a part of the paths that are found", words[0].span))
+        placed = tuple([word._replace(text=word.text.replace("{.}", FIND_HOLE)) for word in words])
+        return placed, FIND_HOLE if any(FIND_HOLE in word.text or "{/" in word.text for word in placed) else ""
 
     def _ends(self, option: Option, start: int) -> bool:
         text = self.arguments[self.at].text

@@ -19,8 +19,10 @@ URL_FILE = "url-file"  # the last part of each URL: the name under which a downl
 REFERENCE_ROLES = frozenset({"user", "package", "host", "peer", "url", URL_FILE})  # `$user` …
 PLURAL_ROLES = frozenset({"package", "host", "url", URL_FILE})  # `$package`: one effect for each
 STYLES = ("gnu", "posix", "single", "keyvalue", "none")
-OUTPUTS = ("listing", "none", "content", "arguments", "fetched", "decoded", "secret", "generated", "settings")
-INPUTS = ("data", "none", "shell", "arguments", "sent", "paths", "patch")  # or `code:LANG`
+OUTPUTS = (
+    "listing", "none", "content", "arguments", "fetched", "decoded", "secret", "generated", "processes", "settings",
+)  # fmt: skip
+INPUTS = ("data", "none", "shell", "arguments", "sent", "paths", "patch", "envelope")  # or `code:LANG`
 AUTOMATIC_FLAGS = frozenset({"dashdash", "bare", "help"})  # set by `--`, a missing subcommand, `HELP_OPTIONS`
 HELP_OPTIONS = frozenset({"--help", "-help"})  # GNU coding standards 4.8.2; the package `flag` of Go
 
