@@ -269,7 +269,7 @@ def read_tcl(text: str) -> list[Act]:
     return starts + _read_tcl_calls(text)
 
 
-_EDITOR = Language(
+_DEBUGGER = Language(
     {
         r"\bhost |\bshell |(?:^|[:|\n])[ \t]*sh(?:ell)?\b(?!\w)": Rule(Kind.OPAQUE, ("starts a shell",)),
         r"\bsystem(?:list)?\s*\(": Rule(Kind.SHELL),
@@ -277,25 +277,13 @@ _EDITOR = Language(
     },
     interpolating="",
 )
-_read_calls = reader(_EDITOR)
-# `:!CMD`, `:r !CMD`, `:w !CMD`, `:%!CMD`, `:terminal CMD` (various.txt); gdb's and lldb's `shell CMD` and `!CMD`.
-_LINE = (
-    r"(?:^|[\n+:|])[ \t]*(?:silent!? +|exec(?:ute)? +[\"'])?(?:[%.$\d,]{0,20}|r(?:ead)? +|w(?:rite)? +)"
-    r"(?:!|term(?:inal)? +|shell +)"
-    r"(?P<command>[^\n]{0,4000})"
-)
+_read_calls = reader(_DEBUGGER)
+# gdb's and lldb's `shell CMD` and `!CMD` (GDB manual, Shell Commands).
+_LINE = r"(?:^|[\n:|])[ \t]*(?:!|shell +)(?P<command>[^\n]{0,4000})"
 
 
-# `:w FILE`, `:1,$w >> FILE`, `:saveas FILE` (editing.txt); ed's `w FILE` and `W FILE`, which appends (ed(1)).
-_WRITTEN = (
-    r"(?:^|[\n:|])[ \t]*[%.$\d,']{0,20}(?:w(?:rite)?!?|(?P<more>W)|sav(?:eas)?!?|up(?:date)?!?)"
-    r"[ \t]+(?:>>[ \t]*)?(?P<file>[^\s|!>][^\s|]*)"
-)
-_READ = r"(?:^|[\n:|])[ \t]*[%.$\d,']{0,20}(?:e(?:dit)?!?|E|r(?:ead)?)[ \t]+(?P<file>[^\s|!>][^\s|]*)"
-
-
-def read_editor(text: str) -> list[Act]:
-    """Command lines of editors and debuggers: what they hand to a shell, to the end of the line."""
+def read_debugger(text: str) -> list[Act]:
+    """Command lines of debuggers: what they hand to a shell, to the end of the line."""
     lines = list(re.finditer(_LINE, text[:MAX_CODE]))
     acts = [
         Act(Kind.SHELL, Value(found["command"]), start=found.start("command"), end=found.end())
@@ -303,15 +291,7 @@ def read_editor(text: str) -> list[Act]:
         else Act(Kind.OPAQUE, more=("starts a shell",), start=found.start(), end=found.end())
         for found in lines
     ]
-    files = [
-        Act(Kind.APPEND if found["more"] else Kind.WRITE, Value(found["file"]), start=found.start(), end=found.end())
-        for found in re.finditer(_WRITTEN, text[:MAX_CODE])
-    ]
-    files += [
-        Act(Kind.READ, Value(found["file"]), start=found.start(), end=found.end())
-        for found in re.finditer(_READ, text[:MAX_CODE])
-    ]
-    return acts + files + _read_calls(re.sub(_LINE, "", text) if lines else text)
+    return acts + _read_calls(re.sub(_LINE, "", text) if lines else text)
 
 
 _read_perl = reader(PERL)
@@ -335,7 +315,5 @@ READERS: dict[str, Callable[[str], list[Act]]] = {
     "osascript": reader(APPLESCRIPT),
     "r": reader(R),
     "tcl": read_tcl,
-    "vim": read_editor,
-    "gdb": read_editor,
-    "ex": read_editor,
+    "gdb": read_debugger,
 }

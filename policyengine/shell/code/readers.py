@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from policyengine.shell.code.acts import Act
+from policyengine.shell.code.editors import read_keys, read_vim
 from policyengine.shell.code.filters import read_awk, read_nothing, read_sed, read_sql, read_yq
 from policyengine.shell.code.languages import READERS
 from policyengine.shell.code.makefiles import read_make
@@ -36,5 +37,8 @@ ALL: dict[str, Callable[[str], list[Act]]] = {
     "tex": read_tex,
     "jq": read_nothing,
     "yq": read_yq,
+    "vim": read_vim,
+    "ex": read_vim,
+    "vim-keys": read_keys,
     **READERS,
 }
