@@ -15,8 +15,9 @@ from policyengine.records import NamedTuple
 from policyengine.shell.code.acts import Act, Kind
 from policyengine.shell.code.python.bindings import FUNCTIONS, blocks, leave, mark
 from policyengine.shell.code.python.calls import CALLS, METHODS, PREFIXES
+from policyengine.shell.code.python.expressions import LETTER
 from policyengine.shell.code.python.roundabout import handed
-from policyengine.shell.code.python.values import LETTER, Scope
+from policyengine.shell.code.python.values import Scope
 from policyengine.shell.paths import base_name, without_exe
 from policyengine.shell.values import Value
 

@@ -7,6 +7,7 @@ import ast
 from policyengine.effects import Taint
 from policyengine.shell.code.acts import Act, Kind
 from policyengine.shell.code.python.files import FILE_CALLS, FILE_METHODS, Handler, argument_of, on
+from policyengine.shell.code.python.roundabout import plainly
 from policyengine.shell.code.python.values import Scope
 from policyengine.shell.values import UNKNOWN, Value
 
@@ -114,8 +115,8 @@ def _evaluate(node: ast.Call, scope: Scope) -> list[Act]:
 
 def _import(node: ast.Call, scope: Scope) -> list[Act]:
     name = scope.text(argument_of(node, 0, "name"))
-    if not name.exact:
-        return [Act(Kind.OPAQUE, name, ("which module is imported is not known",))]
+    if not plainly(name):
+        return [Act(Kind.OPAQUE, UNKNOWN, ("which module is imported is not known",))]
     return [Act(Kind.MODULE, Value(name.text.replace(".", "/")), ("python",))]
 
 
@@ -123,7 +124,9 @@ def _getattr(node: ast.Call, scope: Scope) -> list[Act]:
     """`getattr` of a module with an unknown name may be any of its functions."""
     owner = scope.name_of(node.args[0]) if node.args else None
     name = scope.text(argument_of(node, 1, "name"))
-    if owner in ("os", "subprocess", "builtins", "__builtins__", "socket", "shutil", "posix", "?") and not name.exact:
+    if owner in ("os", "subprocess", "builtins", "__builtins__", "socket", "shutil", "posix", "?") and not plainly(
+        name
+    ):
         return [Act(Kind.OPAQUE, UNKNOWN, (f"which function of `{owner}` is used is not known",))]
     return []
 

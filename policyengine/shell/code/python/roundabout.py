@@ -29,7 +29,7 @@ def through_dictionary(scope: Named, node: ast.Subscript) -> str | None:
     """`os.__dict__["system"]`, `vars(os)["system"]`, `sys.modules["os"]`, `globals()["eval"]`; `os.?` for any key."""
     owner = node.value
     key = scope.text(node.slice)
-    name = key.text if key.exact else "?"
+    name = key.text if plainly(key) else "?"
     if isinstance(owner, ast.Attribute) and owner.attr == "__dict__":
         module = scope.name_of(owner.value)
         return None if module is None else f"{module}.{name}"
@@ -37,6 +37,21 @@ def through_dictionary(scope: Named, node: ast.Subscript) -> str | None:
         module = scope.name_of(owner.args[0]) if owner.args else None
         return f"{module}.{name}" if module is not None else name
     return name if scope.name_of(owner) in ("sys.modules", "__builtins__") else None
+
+
+def plainly(value: Value) -> bool:
+    """Whether a text is written out: neither unknown nor an argument that somebody else gives."""
+    return value.exact and "\0" not in value.text
+
+
+_UNWRAPPED = frozenset({"sorted", "list", "tuple", "set", "reversed", "iter"})
+
+
+def unwrapped(scope: Named, node: ast.expr) -> ast.expr:
+    """The list that is only sorted, copied or turned around."""
+    while isinstance(node, ast.Call) and node.args and scope.name_of(node.func) in _UNWRAPPED:
+        node = node.args[0]
+    return node
 
 
 def handed(scope: Named, node: ast.Call, known: Mapping[str, object]) -> Iterator[ast.Call]:
@@ -80,9 +95,13 @@ def walked(scope: Named, node: ast.expr) -> Value | None:
         top = scope.text(node.args[0])
     elif name in ("glob.glob", "glob.iglob") and node.args:
         pattern = scope.text(node.args[0])
-        return Value(pattern.text.partition("*")[0], exact=False)
+        return pattern._replace(glob=True) if plainly(pattern) else Value(pattern.text.partition("*")[0], exact=False)
     elif isinstance(node.func, ast.Attribute) and node.func.attr in ("iterdir", "glob", "rglob"):
         top = scope.text(node.func.value)
+        pattern = scope.text(node.args[0]) if node.args else UNKNOWN
+        if node.func.attr != "iterdir" and plainly(top) and plainly(pattern):
+            between = "/**/" if node.func.attr == "rglob" else "/"
+            return Value(f"{top.text or '.'}{between}{pattern.text}", glob=True)
     else:
         return None
     return Value(top.text + "/", exact=False, taint=top.taint) if top.exact and top.text else None
