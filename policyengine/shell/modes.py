@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from policyengine.shell.lexer import END, Cursor, Handler, Mode, new
-from policyengine.shell.nodes import DoubleQuoted, Escaped, Literal, Parameter, SingleQuoted, WordPart
+from policyengine.shell.nodes import DoubleQuoted, Escaped, Literal, Parameter, SingleQuoted, Word, WordPart
 from policyengine.shell.quotes import decode_ansi
 
 _parameter = re.compile(r"([A-Za-z_]\w*+|[0-9@*#?$!-])|\{([A-Za-z_]\w*+|[0-9]++|[@*#?$!-])\}", re.ASCII).match
@@ -21,6 +21,7 @@ _plain_double = re.compile(r'"([^"$`\\\0]*+)"').match
 _continuations = re.compile(r"(?:\\\n)*+").match
 expands = re.compile(r"[$`]").search
 closes = re.compile(r"[}\"]").search
+_zsh_subscript = re.compile(r"\[(-?\w+|[@*])\]").match
 # What means something in a text of commands where it is not quoted.
 _meaning = re.compile(r"[^\w./:@%+,=-]").search
 _OPENS_EXPANSION = re.compile(r"\$(?:\\\n)*+[({\[]|[<>]\(")
@@ -89,6 +90,17 @@ def _double_quoted(cursor: Cursor, _mode: Mode) -> bool | WordPart:
     return new(DoubleQuoted, (inside, False, start + base, end + base))
 
 
+def _with_subscript(cursor: Cursor, name: str, start: int, end: int) -> WordPart:
+    """`$name[subscript]` of zsh (zshparam(1)), where that is written out."""
+    found, base = _zsh_subscript(cursor.text, end), cursor.base
+    subscript = None
+    if found is not None:
+        at, end = end + 1 + base, found.end()
+        subscript = new(Word, ((new(Literal, (found[1], at, at + len(found[1]))),), at, at + len(found[1])))
+    cursor.pos = end
+    return new(Parameter, (name, "", subscript, "", (), start + base, end + base))
+
+
 def _dollar(cursor: Cursor, mode: Mode) -> str | bool | WordPart:
     text, start, base = cursor.text, cursor.pos, cursor.base
     after = start + 1
@@ -99,6 +111,8 @@ def _dollar(cursor: Cursor, mode: Mode) -> str | bool | WordPart:
         name, end = found[found.lastindex or 0], found.end()
         if text[end] == "\\" and found.lastindex == 1 and name[0] not in _ONE_CHARACTER:
             name, end = _joined_name(text, name, end)
+        if text[end] == "[" and cursor.dialect.equals_expansion:
+            return _with_subscript(cursor, name, start, end)
         cursor.pos = end
         return new(Parameter, (name, "", None, "", (), start + base, end + base))
     follower = text[after]

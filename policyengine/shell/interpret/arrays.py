@@ -46,6 +46,8 @@ def key_of(machine: Machine, variable: Variable | None, subscript: Value) -> str
     if not number.exact:
         return None
     at = int(number.text)
+    if at > 0 and machine.shell == "zsh":
+        at -= 1  # its first element has number 1 (zshparam(1))
     return str(at if at >= 0 else following(elements(variable)) + at)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from policyengine.effects import SetVariable, Span
 from policyengine.shell.interpret.arrays import any_of, candidates, elements, following, key_of, with_element
+from policyengine.shell.interpret.customs import IN_SHELL, put_in_table
 from policyengine.shell.interpret.held import holds, run_held
 from policyengine.shell.interpret.latent import evaluated
 from policyengine.shell.interpret.machine import Machine, Variable
@@ -153,6 +154,8 @@ def set_element(machine: Machine, name: str, subscript: Value, value: Value, *, 
     if append:
         value = _behind(items, key, value)
     machine.put(name, Variable((), attributes, with_element(items, key, value)))
+    if machine.shell in IN_SHELL:
+        put_in_table(machine, name, subscript.text if subscript.exact else None, value)
 
 
 def _behind(items: Mapping[str, Value], key: str | None, value: Value) -> Value:

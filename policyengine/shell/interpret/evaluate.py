@@ -123,7 +123,9 @@ def _interpreted(machine: Machine, code: Code) -> bool:
             machine.stdin = Stream(None, text.taint)
         machine.positional = tuple(code.arguments) if code.arguments is not None else None
         machine.put("/0", code.name or Value(code.origin))
-        shell_text(machine, text, code.origin if code.origin in SHELLS else code.language)
+        shell = code.origin if code.origin in SHELLS else code.language
+        machine.put("/shell", shell)
+        shell_text(machine, text, shell)
         return True
     found = read_code(code.language, text.template if text.text or text.rest else "")
     perform(machine, found, text, code.origin, code.arguments)

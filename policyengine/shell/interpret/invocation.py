@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from policyengine.effects import CLEAN, Connect, Execute, Span, Taint, Transfer, Where
 from policyengine.shell.interpret.content import content_of
 from policyengine.shell.interpret.evaluate import ScriptFile, run_file
-from policyengine.shell.interpret.machine import Machine
+from policyengine.shell.interpret.machine import Machine, Variable
 from policyengine.shell.interpret.redirects import place_of
 from policyengine.shell.interpret.streams import Stream
 from policyengine.shell.paths import Path, Place, resolve
@@ -50,6 +50,12 @@ class Invocation:
         if self._content is None:
             self._content = content_of(self.machine, self.origin, self.arguments, self.reading, self.cwd)
         return self._content
+
+    def handed_on(self) -> None:
+        """Set what the call puts into the environment of what it starts."""
+        for name, value in self.assigned:
+            self.machine.put(name, Variable((value,), "x"))
+            self.machine.exports[name] = None
 
     def given(self, role: str) -> Value | None:
         """The first value in a role."""

@@ -178,6 +178,12 @@ class Machine:
         place: Place = self.cells["/cwd"]
         return place
 
+    @property
+    def shell(self) -> str:
+        """Which shell runs: that of the call, or one that it started."""
+        shell: str | None = self.cells.get("/shell")
+        return shell or self.situation.dialect
+
     def variable(self, name: str) -> Variable | None:
         """A variable as this text has set it."""
         found: Variable | None = self.cells.get(name)

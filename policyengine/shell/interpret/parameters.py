@@ -27,7 +27,7 @@ def parameter(machine: Machine, part: Parameter, *, quoted: bool) -> tuple[Value
     span = machine.span(part.start, part.end)
     values = tuple([_new(Value, (*value[:5], span, value.rest)) for value in _values(machine, part)])
     listed = _is_list(part)
-    if quoted and listed and (part.name == "*" or _subscript(part) == "*"):
+    if quoted and (len(values) > 1 if not listed else part.name == "*" or _subscript(part) == "*"):
         return (_joined(values),)
     return values if listed or values else (Value("", span=span),)
 
@@ -74,6 +74,8 @@ def variable_values(machine: Machine, name: str) -> tuple[Value, ...]:
     if len(variable.choices) == 1:
         return variable.choices
     if not variable.choices:
+        if variable.items and machine.shell == "zsh":  # all elements that hold something (zshparam(1))
+            return _all(variable.items)
         return _element(machine, name, variable.items or {}, "0")
     return (chosen(machine, name, variable.choices, common(variable.choices)),)
 
@@ -173,13 +175,18 @@ def _elements(machine: Machine, name: str, subscript: Word) -> tuple[Value, ...]
     if key.text not in ("@", "*"):
         at = key_of(machine, variable, key)
     elif variable is not None and variable.items is not None:
-        values = tuple(variable.items.values())
-        return values if is_sure(variable.items) else (any_number(values),)
+        return _all(variable.items)
     if variable is None:
         return (_MANY,) if name in _BASH_ARRAYS or machine.situation.env is None else ()
     if variable.items is None:
         return variable_values(machine, name) if key.text in ("@", "*") or at in ("0", None) else ()
     return _element(machine, name, variable.items, at)
+
+
+def _all(items: Mapping[str, Value]) -> tuple[Value, ...]:
+    """The values of all elements."""
+    values = tuple(items.values())
+    return values if is_sure(items) else (any_number(values),)
 
 
 def _element(machine: Machine, name: str, items: Mapping[str, Value], key: str | None) -> tuple[Value, ...]:

@@ -14,7 +14,7 @@ from policyengine.shell.interpret.envelopes import unpacked
 from policyengine.shell.interpret.evaluate import evaluate_input, shell_text
 from policyengine.shell.interpret.files import chdir
 from policyengine.shell.interpret.invocation import Invocation
-from policyengine.shell.interpret.machine import Machine, Variable
+from policyengine.shell.interpret.machine import Machine
 from policyengine.shell.interpret.mounts import in_container
 from policyengine.shell.interpret.patches import patched
 from policyengine.shell.interpret.projects import PROJECTS, run_project
@@ -217,9 +217,7 @@ def _tail(invocation: Invocation, tail: Tail) -> None:
         return
 
     def run() -> None:
-        for name, value in invocation.assigned:
-            machine.put(name, Variable((value,), "x"))
-            machine.exports[name] = None
+        invocation.handed_on()
         for function in invocation.functions:
             shell_text(machine, function)
         machine.exports |= dict.fromkeys(

@@ -53,6 +53,7 @@ def _there(invocation: Invocation, use: Use, run: Callable[[], None]) -> None:
         return
 
     def here() -> None:
+        invocation.handed_on()
         if invocation.cwd is not machine.cwd:
             machine.put("/cwd", invocation.cwd)
         run()
@@ -109,6 +110,11 @@ def _assign(invocation: Invocation, use: Use) -> None:
     if function is not None:
         invocation.functions.append(function)
     invocation.assigned.append((name, value._replace(span=None)))
+
+
+def _shell_option(invocation: Invocation, use: Use) -> None:
+    """An option of the shell that is started, which it would as well find in its environment (bash manual 5.2)."""
+    invocation.assigned.append(("BASHOPTS", use.value._replace(span=None)))
 
 
 def _object(invocation: Invocation, use: Use) -> None:
@@ -180,6 +186,7 @@ ROLES: dict[str, Callable[[Invocation, Use], None]] = {
     "mount": _no_effect,
     "assign": _assign,
     "env-name": _no_effect,
+    "shell-option": _shell_option,
     "user": _no_effect,
     "package": _no_effect,
 }

@@ -13,7 +13,8 @@ from policyengine.shell.interpret.arithmetic import arithmetic
 from policyengine.shell.interpret.arrays import any_of
 from policyengine.shell.interpret.assignments import give
 from policyengine.shell.interpret.choices import MAX_COMBINATIONS, each, every
-from policyengine.shell.interpret.commands import simple
+from policyengine.shell.interpret.commands import called, simple
+from policyengine.shell.interpret.customs import IN_SHELL, PERHAPS_IN_SHELL, is_implicit
 from policyengine.shell.interpret.joining import a_round, before, branches, join, loop, nothing
 from policyengine.shell.interpret.latent import evaluated, named
 from policyengine.shell.interpret.lists import Ended
@@ -102,8 +103,10 @@ def _piped(machine: Machine, commands: Sequence[Statement], first: int) -> None:
     machine.asynchronous += last > 0
     for at in range(first, last + 1):
         sink = machine.out = outer if at == last else Sink()
-        if last == 0 or (at == last and machine.situation.dialect in ("zsh", "unknown")):
-            machine.feed((commands[at],), None)  # zsh runs the last element in the shell itself
+        if last == 0:
+            machine.feed((commands[at],), None)
+        elif at == last:
+            _last(machine, commands[at])
         else:
             machine.forked(lambda command=commands[at]: body(machine, (command,)))  # type: ignore[misc]
         if at < last and sink is not None:
@@ -114,6 +117,23 @@ def _piped(machine: Machine, commands: Sequence[Statement], first: int) -> None:
                 _split(machine, stream, lambda at=at: _piped(machine, commands, at + 1), outer)  # type: ignore[misc]
                 break
     machine.asynchronous -= last > 0
+
+
+def _last(machine: Machine, command: Statement) -> None:
+    """The last element of a pipeline, which some shells run in the shell itself (bash manual 4.3.2, `lastpipe`)."""
+    shell, mark = machine.shell, len(machine.trail)
+    if shell in IN_SHELL:
+        machine.feed((command,), None)
+    elif shell in PERHAPS_IN_SHELL or "/lastpipe" in machine.cells or _has_lastpipe(machine):
+        machine.feed((command,), None)
+        join(machine, [before(machine, mark), machine.changes(mark)])
+    else:
+        machine.forked(lambda: body(machine, (command,)))
+
+
+def _has_lastpipe(machine: Machine) -> bool:
+    options = machine.variable("BASHOPTS")
+    return options is not None and any("lastpipe" in value.text for value in options.choices)
 
 
 def _split(machine: Machine, stream: Stream, run: Callable[[], None], outer: Sink | None) -> None:
@@ -335,7 +355,11 @@ def _arithmetic_command(machine: Machine, node: ArithmeticCommand) -> None:
 
 
 def _function(machine: Machine, node: Function) -> None:
-    machine.put(node.name + "()", (Definition(node, machine.base, machine.fixed),))
+    definition = Definition(node, machine.base, machine.fixed)
+    machine.put(node.name + "()", (definition,))
+    if is_implicit(node.name):
+        machine.called.add(node.name)
+        machine.forked(lambda: called(machine, node.name, definition, None))
 
 
 _KINDS: dict[type, Callable[[Machine, Any], None]] = {

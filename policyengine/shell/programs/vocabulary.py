@@ -10,7 +10,9 @@ HOST_ROLES = frozenset(
 )
 ATTRIBUTE_ROLES = frozenset(f"attr-{name}" for name in ("mode", "owner", "acl", "flags", "time", "label", "value"))
 CODE_ROLES = frozenset({"command", "module", "shell", "bang-shell", "hole"})
-NAME_ROLES = frozenset({"assign", "env-name", "object", "write-out", "user", "package", "peer", "mount"})
+NAME_ROLES = frozenset(
+    {"assign", "env-name", "shell-option", "object", "write-out", "user", "package", "peer", "mount"}
+)
 PLAIN_ROLES = PATH_ROLES | HOST_ROLES | ATTRIBUTE_ROLES | CODE_ROLES | NAME_ROLES | EFFECTLESS_ROLES
 BELOW = "below-"  # before a role of a path: of some path below it, which is not known
 LANGUAGE_ROLES = ("code:", "script:")  # followed by a language

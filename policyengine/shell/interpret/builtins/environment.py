@@ -11,6 +11,7 @@ from policyengine.shell.interpret.arithmetic import arithmetic
 from policyengine.shell.interpret.arrays import any_number, key_of, with_element
 from policyengine.shell.interpret.assignments import ACTIVE, assign, give, set_variable
 from policyengine.shell.interpret.builtins.call import Call, flags, operands
+from policyengine.shell.interpret.customs import anywhere
 from policyengine.shell.interpret.held import holds, run_held
 from policyengine.shell.interpret.latent import assigned, named
 from policyengine.shell.interpret.machine import Machine, Variable, join_values
@@ -246,16 +247,21 @@ def let(machine: Machine, call: Call) -> None:
 
 
 def shopt(machine: Machine, call: Call) -> None:
-    """Of the options only `expand_aliases` matters: it makes aliases count in scripts."""
-    if "s" in flags(call) and any(value.text == "expand_aliases" for value in call.arguments):
+    """Of the options only `expand_aliases` matters, which makes aliases count in scripts, and `lastpipe`."""
+    options = {value.text for value in call.arguments} if "s" in flags(call) else set()
+    if "expand_aliases" in options:
         machine.aliasing = True
+    if "lastpipe" in options:
+        machine.put("/lastpipe", True)
 
 
 def alias(machine: Machine, call: Call) -> None:
-    """Define aliases."""
+    """Define aliases; in zsh also those that stand for any word, and for names with some ending."""
     for value in operands(call):
         name, equals, text = value.text.partition("=")
-        if equals:
+        if equals and {"g", "s"} & {*flags(call)}:
+            anywhere(machine, value._replace(text=text), ": " if "g" in flags(call) else "")
+        elif equals:
             machine.put(name + "=", value._replace(text=text))
 
 

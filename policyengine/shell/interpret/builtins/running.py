@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from policyengine.effects import Cause, Connect, EvaluateCode, FileRead
+from policyengine.shell.interpret import customs
 from policyengine.shell.interpret.builtins.call import Call, flags, operands
 from policyengine.shell.interpret.builtins.output import mapfile as read_lines
 from policyengine.shell.interpret.evaluate import shell_text, source_file
@@ -176,7 +177,14 @@ def jobs(machine: Machine, call: Call) -> None:
 
 
 def renamed(machine: Machine, call: Call) -> None:
-    """`hash -p FILE NAME` and `enable -f FILE NAME`: from now on the name is something else (bash manual 4.1, 4.2)."""
+    """`hash -p FILE NAME` and `enable -f FILE NAME`: from now on the name is something else (bash manual 4.1, 4.2).
+
+    So it is with `hash NAME=FILE` in zsh (zshbuiltins(1)).
+    """
+    for value in operands(call) if call.name == "hash" else ():
+        name, equals, text = value.text.partition("=")
+        if equals:
+            customs.renamed(machine, name, value._replace(text=text))
     if set(flags(call)) & {"p", "f"}:
         machine.opaque(Cause.VALUE, "a name that other commands use is made to mean a file", call.span, call.name)
     machine.emit(Stream(None))
