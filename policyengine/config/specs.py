@@ -177,7 +177,7 @@ def _compiled(outer: tuple[DescriptionSpec, ...], spec: DescriptionSpec, reader:
 
 def _own(spec: DescriptionSpec, names: Mapping[str, str]) -> Compiled:
     switches = {"n": spec.numeric, "p": spec.plus, "b": spec.bundled_first, "i": spec.inherit}
-    switches |= {"-": spec.negatable, "=": spec.equals}
+    switches |= {"-": spec.negatable, "=": spec.equals, ";": spec.chained}
     return _stated(
         {
             "y": spec.style if spec.style != "gnu" else None,

@@ -13,6 +13,7 @@ SCALARS = (
     "bundled_first",
     "negatable",
     "equals",
+    "chained",
     "operands",
     "inherit",
     "otherwise",

@@ -100,6 +100,7 @@ class DescriptionSpec(Schema):
     bundled_first: bool | None = None
     negatable: bool | None = None
     equals: bool | None = None
+    chained: bool | None = None
     ignore: Words = Field(default=[])
     operands: Annotated[list[OperandSpec], BeforeValidator(_operands)] | None = None
     subcommands: dict[str, Annotated[DescriptionSpec, BeforeValidator(_empty)]] = Field(default={})

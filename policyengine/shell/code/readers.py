@@ -9,6 +9,7 @@ from policyengine.shell.code.editors import read_keys, read_vim
 from policyengine.shell.code.filters import read_awk, read_nothing, read_sed, read_sql, read_yq
 from policyengine.shell.code.languages import READERS
 from policyengine.shell.code.makefiles import read_make
+from policyengine.shell.code.terminals import read_screen, read_tmux
 from policyengine.shell.code.tex import read_tex
 
 
@@ -37,6 +38,8 @@ ALL: dict[str, Callable[[str], list[Act]]] = {
     "tex": read_tex,
     "jq": read_nothing,
     "yq": read_yq,
+    "tmux": read_tmux,
+    "screen": read_screen,
     "vim": read_vim,
     "ex": read_vim,
     "vim-keys": read_keys,

@@ -20,6 +20,7 @@ from policyengine.shell.interpret.patches import patched
 from policyengine.shell.interpret.projects import PROJECTS, run_project
 from policyengine.shell.interpret.roles import ROLES, language_role
 from policyengine.shell.interpret.streams import NOTHING, OUTER_INPUT, Stream
+from policyengine.shell.interpret.terminals import parted, run_again
 from policyengine.shell.programs import Program, Tail, Use, filled, read_arguments
 from policyengine.shell.values import UNKNOWN, Value, from_template
 
@@ -29,6 +30,14 @@ _CODE = ("script:", "code:", "shell", "module", "make")
 
 def run_program(machine: Machine, program: Program, name: str, arguments: Sequence[Value], span: Span | None) -> None:
     """Interpret a call of a described program."""
+    if program.chained:
+        for call in parted(arguments):
+            _run_call(machine, program, name, call, span)
+    else:
+        _run_call(machine, program, name, arguments, span)
+
+
+def _run_call(machine: Machine, program: Program, name: str, arguments: Sequence[Value], span: Span | None) -> None:
     reading = read_arguments(program, arguments)
     for cause, detail, where in reading.opaque:
         machine.opaque(cause, detail, where or span, name)
@@ -237,7 +246,10 @@ def _run_tail(invocation: Invocation, tail: Tail) -> None:
         invocation.module(tail.words)
         return
     if not tail.appended:
-        machine.runner.words(machine, tail.words)
+        if tail.again:
+            run_again(invocation, tail.words)
+        else:
+            machine.runner.words(machine, tail.words)
         return
     commands = _filled(invocation, tail)
     if invocation.origin in _EMPTY_INPUT and not any(use.option in ("-a", "--arg-file") for use in reading.uses):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from policyengine.effects import HOLE, SetVariable, Where
 from policyengine.patterns import lazily
-from policyengine.shell.interpret import files, network
+from policyengine.shell.interpret import files, network, terminals
 from policyengine.shell.interpret.evaluate import Code, ScriptFile, evaluate, evaluate_input, run_script
 from policyengine.shell.interpret.held import function_of, holds, run_held
 from policyengine.shell.interpret.invocation import Invocation
@@ -183,6 +183,10 @@ ROLES: dict[str, Callable[[Invocation, Use], None]] = {
     "shell": _shell,
     "bang-shell": _bang_shell,
     "hole": _no_effect,
+    "typed": terminals.typed,
+    "pasted": terminals.pasted,
+    "pasted-file": terminals.pasted_file,
+    "formats": terminals.formats,
     "mount": _no_effect,
     "assign": _assign,
     "env-name": _no_effect,

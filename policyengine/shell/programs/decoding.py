@@ -3,7 +3,8 @@
 `policyengine.config.specs` writes that JSON, and bundles store it. Keys of a description: `o` options by spellings,
 `f` flags, `h` those that ask for help and `v` plain values as one text of spellings, `p` operands, `s` subcommands by
 their spellings, `x` the description of other subcommands, `t` effect templates, `w` overlays, `y` style, `c` switches
-(`n` numeric, `p` plus, `b` bundled first, `i` inherit, `-` negatable, `=` equals), `g` ignored words, `out` and `in`.
+(`n` numeric, `p` plus, `b` bundled first, `i` inherit, `-` negatable, `=` equals, `;` chained), `g` ignored words,
+`out` and `in`.
 """
 
 from __future__ import annotations

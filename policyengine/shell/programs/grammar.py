@@ -34,6 +34,7 @@ class Program:
         "_subcommands",
         "bundled_first",
         "bundles",
+        "chained",
         "conditional",
         "elements",
         "equals",
@@ -91,6 +92,7 @@ class Program:
         self.bundled_first, self.inherit = "b" in switches, "i" in switches
         self.negatable = "-" in switches or (outer is not None and outer.negatable)
         self.equals = "=" in switches or (outer is not None and outer.equals)
+        self.chained = ";" in switches
         self.ignore = frozenset(compiled.get("g", ()))
         default = () if self.keyvalue else ANY_DATA
         self.elements = Elements(decode_operands(compiled["p"]) if "p" in compiled else default)

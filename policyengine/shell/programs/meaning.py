@@ -139,7 +139,9 @@ def _add_tail(scan: Scanned, uses: list[Use], words: Sequence[Value], element: O
     elif element.join and words:
         uses.append(Use(element.role, joined(words), "", element.where))
     elif words:
-        scan.tails.append(Tail(tuple(words), element.where, module=element.role == "module"))
+        scan.tails.append(
+            Tail(tuple(words), element.where, module=element.role == "module", again=element.role == "again")
+        )
 
 
 def _hole(uses: Sequence[Use]) -> str:

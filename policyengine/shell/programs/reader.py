@@ -292,7 +292,7 @@ class Scan:
 
     def _tail(self, option: Option, role: str, value: Value) -> None:
         rest = self._rest() if option.stop else ()
-        self.tails.append(Tail((value, *rest), option.where, module=role == "module"))
+        self.tails.append(Tail((value, *rest), option.where, module=role == "module", again=role == "again"))
 
     def _rest(self) -> Sequence[Value]:
         rest = self.arguments[self.at :]

@@ -44,6 +44,7 @@ class Tail(NamedTuple):
             empty they are appended at the end. See `filled`.
         module: the first word names a module of the interpreter (`python -m pip …`); where no program of that name is
             described, a module of the project or of an installed package runs: an Execute, not Opaque(program).
+        again: they are arguments of the program itself; one word alone is the text of such a command (tmux bind-key).
     """
 
     words: tuple[Value, ...]
@@ -51,6 +52,7 @@ class Tail(NamedTuple):
     appended: str = ""
     hole: str = ""
     module: bool = False
+    again: bool = False
 
 
 class Draft(NamedTuple):

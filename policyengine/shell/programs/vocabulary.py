@@ -9,14 +9,15 @@ HOST_ROLES = frozenset(
     {"source", "target", "url", "document", "host", "port", "listen", "upload", "upload-data", "query-data", "instead"}
 )
 ATTRIBUTE_ROLES = frozenset(f"attr-{name}" for name in ("mode", "owner", "acl", "flags", "time", "label", "value"))
-CODE_ROLES = frozenset({"command", "module", "shell", "bang-shell", "hole"})
+CODE_ROLES = frozenset({"command", "module", "again", "shell", "bang-shell", "hole"})
+TERMINAL_ROLES = frozenset({"typed", "pasted", "pasted-file", "formats"})
 NAME_ROLES = frozenset(
     {"assign", "env-name", "shell-option", "object", "write-out", "user", "package", "peer", "mount"}
 )
-PLAIN_ROLES = PATH_ROLES | HOST_ROLES | ATTRIBUTE_ROLES | CODE_ROLES | NAME_ROLES | EFFECTLESS_ROLES
+PLAIN_ROLES = PATH_ROLES | HOST_ROLES | ATTRIBUTE_ROLES | CODE_ROLES | NAME_ROLES | TERMINAL_ROLES | EFFECTLESS_ROLES
 BELOW = "below-"  # before a role of a path: of some path below it, which is not known
 LANGUAGE_ROLES = ("code:", "script:")  # followed by a language
-TAIL_ROLES = frozenset({"command", "module"})
+TAIL_ROLES = frozenset({"command", "module", "again"})
 URL_FILE = "url-file"  # the last part of each URL: the name under which a download is kept
 REFERENCE_ROLES = frozenset({"user", "package", "host", "peer", "url", URL_FILE})  # `$user` …
 PLURAL_ROLES = frozenset({"package", "host", "url", URL_FILE})  # `$package`: one effect for each
