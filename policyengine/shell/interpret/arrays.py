@@ -10,6 +10,7 @@ from policyengine.shell.interpret.machine import Machine, Variable, common, join
 from policyengine.shell.values import UNKNOWN, Value
 
 MAX_ELEMENTS = 256  # of an array that are kept one by one
+MAX_WAYS = 8  # arrays of which one is kept that is one of several: three conditions
 MAX_SEVERAL = 4 * 1024  # characters of all the texts of which a value is one
 ANY = "@"  # the key of elements whose subscripts are not known, of all together
 
@@ -89,8 +90,22 @@ def join_variables(one: Variable | None, other: Variable | None) -> Variable | N
     if one is None and other is None:
         return None
     unset = Variable((Value(""),))
-    one, other = one or unset, other or unset
-    attributes = "".join(sorted({*one.attributes, *other.attributes}))
-    if one.items is None and other.items is None:
-        return Variable(join_values((*(one.choices or unset.choices), *(other.choices or unset.choices))), attributes)
-    return Variable((), attributes, joined_elements(elements(one), elements(other)))
+    first, second = one or unset, other or unset
+    attributes = "".join(sorted({*first.attributes, *second.attributes}))
+    if first.items is None and second.items is None:
+        return Variable(
+            join_values((*(first.choices or unset.choices), *(second.choices or unset.choices))), attributes
+        )
+    items = joined_elements(elements(first), elements(second))
+    return Variable((), attributes, items, _distinct([*ways_of(one), *ways_of(other)]))
+
+
+def ways_of(variable: Variable | None) -> tuple[Mapping[str, Value], ...]:
+    """The arrays of which a variable is one."""
+    return variable.ways if variable is not None and variable.ways else (elements(variable),)
+
+
+def _distinct(ways: Sequence[Mapping[str, Value]]) -> tuple[Mapping[str, Value], ...]:
+    """Each once, if they are few and it is known what is in them."""
+    found = [way for at, way in enumerate(ways) if way not in ways[:at]]
+    return tuple(found) if len(found) <= MAX_WAYS and not any(ANY in way for way in found) else ()

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from policyengine.effects import SetVariable, Span
-from policyengine.shell.interpret.arrays import any_of, candidates, elements, following, key_of, with_element
+from policyengine.shell.interpret.arrays import (
+    any_of,
+    candidates,
+    elements,
+    following,
+    key_of,
+    ways_of,
+    with_element,
+)
 from policyengine.shell.interpret.customs import IN_SHELL, put_in_table
 from policyengine.shell.interpret.held import holds, run_held
 from policyengine.shell.interpret.latent import evaluated
@@ -113,6 +121,12 @@ def _appended(machine: Machine, name: str, value: Value) -> Value:
 
 
 def _set_array(machine: Machine, node: Assignment, old: Variable | None, attributes: str) -> None:
+    starts = ways_of(old) if node.append else ({},)
+    if len(starts) > 1 and all(element.subscript is None for element in node.elements or ()):
+        added = [value for element in node.elements or () for value in expand(machine, element.value)]
+        ways = tuple([_with_more(way, added) for way in starts])
+        _fill(machine, node.name, attributes, _with_more(elements(old), added), ways)
+        return
     items = elements(old) if node.append else {}
     array = Variable((), attributes, items)
     at = following(items)
@@ -129,6 +143,14 @@ def _set_array(machine: Machine, node: Assignment, old: Variable | None, attribu
     _fill(machine, node.name, attributes, items)
 
 
+def _with_more(items: Mapping[str, Value], added: Sequence[Value]) -> dict[str, Value]:
+    """The elements with further ones behind them."""
+    grown = dict(items)
+    for at, value in enumerate(added, following(items)):
+        grown = with_element(grown, str(at), value)
+    return grown
+
+
 def give_array(machine: Machine, name: str, items: Mapping[str, Value]) -> None:
     """Let an array hold what a builtin finds for it."""
     name = referred(machine, name)
@@ -136,11 +158,17 @@ def give_array(machine: Machine, name: str, items: Mapping[str, Value]) -> None:
     _fill(machine, name, old.attributes if old is not None else "", items)
 
 
-def _fill(machine: Machine, name: str, attributes: str, items: Mapping[str, Value]) -> None:
+def _fill(
+    machine: Machine,
+    name: str,
+    attributes: str,
+    items: Mapping[str, Value],
+    ways: tuple[Mapping[str, Value], ...] = (),
+) -> None:
     if "i" in attributes:
         for value in items.values():
             evaluated(machine, value)
-    machine.put(name, Variable((), attributes, items))
+    machine.put(name, Variable((), attributes, items, ways))
 
 
 def set_element(machine: Machine, name: str, subscript: Value, value: Value, *, append: bool = False) -> None:

@@ -29,7 +29,7 @@ from policyengine.shell.interpret.evaluate import ScriptFile, driven, run_file, 
 from policyengine.shell.interpret.globs import computable, matches
 from policyengine.shell.interpret.joining import branches, one_of
 from policyengine.shell.interpret.known import matching
-from policyengine.shell.interpret.machine import MAX_CHOICES, Definition, Machine
+from policyengine.shell.interpret.machine import MAX_CHOICES, SURROUNDINGS, Definition, Machine
 from policyengine.shell.interpret.notes import note_name, note_words
 from policyengine.shell.interpret.parameters import UNKNOWN_NAME, variable_values
 from policyengine.shell.interpret.processes import led
@@ -56,7 +56,7 @@ _WELL_KNOWN = (
     "tar", "echo",
 )  # fmt: skip
 _UNKNOWN_SOURCE: Taints = frozenset({Taint.INPUT})
-_ORDINARY: Taints = frozenset({Taint.INPUT, Taint.WORKSPACE})
+_ORDINARY: Taints = frozenset({Taint.INPUT, Taint.WORKSPACE}) | SURROUNDINGS
 
 
 def simple(machine: Machine, node: SimpleCommand) -> None:
@@ -180,7 +180,8 @@ def _unknown_name(
             driven(machine, machine.out.peer, head.span, "sh")
     texts = tuple([_text(value) for value in arguments])
     machine.effects.append(Execute(base_name(head.text), "", texts, True, head.taint, machine.where, span, ""))
-    machine.opaque(Cause.VALUE, "which program runs depends on an unknown value", head.span or span)
+    if head.template != HOLE or head.taint != SURROUNDINGS:  # else its default is looked at, too
+        machine.opaque(Cause.VALUE, "which program runs depends on an unknown value", head.span or span)
     machine.emit(Stream(None, head.taint | machine.stdin.taint | _UNKNOWN_SOURCE))
     found = unset_reading(machine, nodes, [head, *arguments]) if nodes else []
     if found:
@@ -209,7 +210,7 @@ def _somewhere(machine: Machine, head: Value, arguments: list[Value], span: Span
     if machine.program(head.text) is not None:
         _external(machine, head, arguments, span)
         return
-    texts = tuple([_text(value) for value in arguments])
+    texts = tuple(map(_text, arguments))
     machine.effects.append(Execute(head.text, "", texts, True, head.taint, machine.where, span, head.text))
     _undescribed(machine, head.text, "", arguments, head.span or span)
 
@@ -285,7 +286,8 @@ def _meaning(machine: Machine, head: Value) -> str:
 def _undescribed(machine: Machine, name: str, path: str, arguments: Sequence[Value], span: Span | None) -> None:
     """A file that is run is what Execute says; a program that nobody described is Opaque."""
     installed = path.rpartition("/")[0].endswith(_PROGRAM_PLACES) and not is_below(path, machine.situation.workspace)
-    if (installed or not path) and not _asks_for_help(arguments):
+    named = not path and name[:1] not in ("-", "")  # else it has expanded to nothing, and there is no such command
+    if (installed or named) and not _asks_for_help(arguments):
         machine.opaque(Cause.PROGRAM, name, span, name)
     _wrapped(machine, arguments[:MAX_WRAPPED], arguments, span)
     taint = frozenset().union(*[value.taint for value in arguments])
@@ -315,9 +317,8 @@ def _function(
     machine: Machine, name: str, definitions: tuple[Definition | None, ...], arguments: list[Value], span: Span | None
 ) -> None:
     machine.called.add(name)
-    machine.effects.append(
-        Execute(name, "", tuple([_text(value) for value in arguments]), False, CLEAN, machine.where, span, name)
-    )
+    texts = tuple(map(_text, arguments))
+    machine.effects.append(Execute(name, "", texts, False, CLEAN, machine.where, span, name))
     running = [key for key in [_key(name, one) for one in definitions if one is not None] if key in machine.calling]
     if running and (machine.asynchronous > machine.calling[running[0]] or _repeats(machine, running, arguments)):
         if machine.asynchronous > machine.calling[running[0]]:

@@ -65,7 +65,7 @@ def _is_found(target: Field | None) -> bool:
     return isinstance(target, Value) and not target.exact and not target.taint <= _KEPT
 
 
-_KEPT: Taints = frozenset({Taint.WORKSPACE})
+_KEPT: Taints = frozenset({Taint.WORKSPACE, Taint.SURROUNDINGS})
 
 
 def _source(name: Field | None) -> str:

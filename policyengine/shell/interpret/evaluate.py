@@ -54,7 +54,7 @@ _DECODES = lazily(
 _PRINTED: Taints = frozenset({Taint.GENERATED})
 _NOT_KNOWN = "the code that runs is not fully known"
 HIDDEN: Taints = frozenset({Taint.FETCHED, Taint.DECODED})  # nobody could read it before it runs
-_PLAIN: Taints = frozenset({Taint.WORKSPACE})
+_PLAIN: Taints = frozenset({Taint.WORKSPACE, Taint.SURROUNDINGS})
 _UNTRUSTED: Taints = frozenset({Taint.INPUT})
 MAX_PIECES = 200  # of a text known in places that are read by themselves
 

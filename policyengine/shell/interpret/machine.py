@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from policyengine.effects import NOTHING_LEFT, Cause, Effect, Left, Opaque, Span, Taints, Where, WrittenFile
+from policyengine.effects import NOTHING_LEFT, Cause, Effect, Left, Opaque, Span, Taint, Taints, Where, WrittenFile
 from policyengine.records import NamedTuple
 from policyengine.shell.interpret.alternatives import apart
 from policyengine.shell.interpret.notes import Note, Step, note_stream, note_variable
@@ -30,6 +30,8 @@ MAX_CODE = 64 * 1024  # characters of computed and nested code beyond the length
 MAX_PASSES = 200  # loop bodies interpreted more than once, over the whole call
 MAX_CHOICES, MAX_VERSIONS = 4, 16  # alternatives kept of one variable, and of one file's text
 MAX_APPENDED = 4  # texts of a file to which something is appended; beyond, only the last one grows
+
+SURROUNDINGS: Taints = frozenset({Taint.SURROUNDINGS})  # of one of several values alone: its default is another one
 
 Answer = TypeVar("Answer")
 
@@ -51,11 +53,15 @@ class Situation(NamedTuple):
 
 
 class Variable(NamedTuple):
-    """A shell variable: the values it may have, its attributes (letters of `declare`), its elements if an array."""
+    """A shell variable: the values it may have, its attributes (letters of `declare`), its elements if an array.
+
+    Of an array that is one of several, `items` is what they have in common, and `ways` the arrays, where they are few.
+    """
 
     choices: tuple[Value, ...]
     attributes: str = ""
     items: Mapping[str, Value] | None = None
+    ways: tuple[Mapping[str, Value], ...] = ()
 
 
 class Definition(NamedTuple):
@@ -382,4 +388,5 @@ def join_values(choices: Sequence[Value]) -> tuple[Value, ...]:
 def common(choices: Sequence[Value]) -> Value:
     """What is certain of a value that may be any of these or more like them: the beginning that they share."""
     start = shared_start([value.text for value in choices])
-    return Value(start, exact=False, taint=frozenset().union(*[value.taint for value in choices]))
+    taint = frozenset().union(*[value.taint for value in choices])
+    return Value(start, exact=False, taint=taint - SURROUNDINGS if taint else taint)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from policyengine.effects import CLEAN, Taint, Taints
+from policyengine.effects import CLEAN, HOLE, Taint, Taints
 from policyengine.shell.interpret.arrays import ANY, any_number, any_of, candidates, elements, is_sure, key_of
 from policyengine.shell.interpret.choices import chosen, picked
 from policyengine.shell.interpret.globs import computable, replaced, without_prefix, without_suffix
 from policyengine.shell.interpret.latent import expanded, named
-from policyengine.shell.interpret.machine import Machine, common
+from policyengine.shell.interpret.machine import SURROUNDINGS, Machine, common
 from policyengine.shell.interpret.streams import MAX_TEXT
 from policyengine.shell.nodes import Literal, Parameter, Word
 from policyengine.shell.values import UNKNOWN, Value, from_template
@@ -175,7 +175,8 @@ def _elements(machine: Machine, name: str, subscript: Word) -> tuple[Value, ...]
     if key.text not in ("@", "*"):
         at = key_of(machine, variable, key)
     elif variable is not None and variable.items is not None:
-        return _all(variable.items)
+        way = picked(machine, f"{name}[@]", len(variable.ways)) if variable.ways else None
+        return _all(variable.items if way is None else variable.ways[way])
     if variable is None:
         return (_MANY,) if name in _BASH_ARRAYS or machine.situation.env is None else ()
     if variable.items is None:
@@ -295,6 +296,8 @@ def _defaulted(machine: Machine, part: Parameter, values: tuple[Value, ...], ope
 
 def _either(machine: Machine, part: Parameter, known: Value, other: Value) -> Value:
     """An unknown variable with a default: both are looked at, as two choices of the expression."""
+    if other.template == HOLE and machine.variable(part.name) is None:
+        other = other._replace(taint=other.taint | SURROUNDINGS)
     return chosen(machine, _choice(part), (known, other), common((known, other)))
 
 
