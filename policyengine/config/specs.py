@@ -235,6 +235,9 @@ def _keys(option: OptionSpec, names: Mapping[str, str]) -> Json | None:
     return None if option.keys is None else {key: _option(inner, names) for key, inner in option.keys.items()}
 
 
+_JOINTS = {False: None, True: " ", "lines": "\n"}
+
+
 def _operands(operands: list[OperandSpec] | None) -> Json | None:
     return None if operands is None else [_operand(operand) for operand in operands]
 
@@ -243,7 +246,7 @@ def _operand(operand: OperandSpec) -> Json:
     extra = _stated(
         {
             "w": operand.where if operand.where != "here" else None,
-            "j": 1 if operand.join else None,
+            "j": _JOINTS[operand.join],
             "h": operand.hole or None,
             "u": list(operand.until) or None,
         }

@@ -66,7 +66,7 @@ class OperandSpec(Schema):
     role: str
     where: WhereName = "here"
     hole: str = ""
-    join: bool = False
+    join: bool | Literal["lines"] = False
     until: Annotated[Words, BeforeValidator(_listed)] = Field(default=[])
 
 

@@ -1,4 +1,4 @@
-"""Text tools with a language of their own: awk and sed can start programs and write files, SQL can destroy data."""
+"""Text tools with a language of their own: awk and sed can start programs and write files."""
 
 from __future__ import annotations
 
@@ -208,73 +208,7 @@ def awk_texts(text: str) -> list[str]:
 _PRINTED = lazily(r"\bprintf?\b[^;{}\n]{0,2000}")
 
 
-# ------------------------------------------------------------------------------------------------------------------ SQL
-_COMMENT = lazily(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
-_DESTROYS = lazily(r"(?:DROP|TRUNCATE)\b", re.IGNORECASE)
-_DELETES = lazily(r"(?:DELETE\s+FROM|UPDATE)\b", re.IGNORECASE)
-_WRITES = lazily(r"(?:INSERT|UPDATE|DELETE|REPLACE|MERGE|CREATE|ALTER|COPY|LOAD|VACUUM|REINDEX)\b", re.IGNORECASE)
-_ADMINISTERS = lazily(
-    r"(?:GRANT|REVOKE|CREATE\s+(?:USER|ROLE)|ALTER\s+(?:USER|ROLE|SYSTEM)|SET\s+PASSWORD|SHUTDOWN)\b", re.IGNORECASE
-)
-_RUNS = lazily(
-    r"xp_cmdshell|\bTO\s+PROGRAM\b|\bFROM\s+PROGRAM\b|\bsys_exec\b|\bload_extension\b|\bINTO\s+(?:OUT|DUMP)FILE\b|(?:^|\n)\s*(?:\\!|\.shell|\.system|system)\s|\bwritefile\s*\(",
-    re.IGNORECASE,
-)
-
-
-# Shell commands and files of `sqlite3` and `psql` (sqlite3(1) dot commands; psql(1) meta-commands).
-_SHELLED = lazily(
-    r"(?:^|\n)[ \t]*(?:\.(?:shell|system|sh|sy)\s+|\\!\s*|"
-    r"\.(?:output|once|excel|import)\s+['\"]?\||\\[goE]\s+\||system\s+)([^\n]*)"
-    r"|\b(?:TO|FROM)\s+PROGRAM\s+'((?:[^']|''){1,4000})'"
-)
-_OUTPUT = lazily(r"(?:^|\n)[ \t]*(?:\.(?:output|once|log|backup|save|clone)|\\[goE])\s+['\"]?([^\s'\"|-][^\s'\"]*)")
-_INPUT = lazily(
-    r"(?:^|\n)[ \t]*(?:\.(?:read|import|open|restore)|\\ir?)\s+['\"]?([^\s'\"|-][^\s'\"]*)"
-    r"|\bATTACH\s+(?:DATABASE\s+)?'([^']+)'|\breadfile\s*\(\s*'([^']+)'",
-    re.IGNORECASE,
-)
-_WRITEFILE = lazily(
-    r"\bwritefile\s*\(\s*'([^']+)'|\bINTO\s+(?:OUT|DUMP)FILE\s+'([^']+)'|\bVACUUM\s+INTO\s+'([^']+)'", re.IGNORECASE
-)
-
-
-def _around_sql(text: str) -> list[Act]:
-    """What a client does for a statement or command besides asking the database: programs and files."""
-    acts: list[Act] = []
-    for kind, pattern in ((Kind.SHELL, _SHELLED), (Kind.WRITE, _OUTPUT), (Kind.READ, _INPUT), (Kind.WRITE, _WRITEFILE)):
-        for found in pattern.finditer(text):
-            value = next((group for group in found.groups() if group), "")
-            value = value.rstrip("'\"") if kind is Kind.SHELL else value
-            acts.append(Act(kind, Value(value) if value else UNKNOWN, start=found.start(), end=found.end()))
-    return acts
-
-
-def read_sql(text: str) -> list[Act]:
-    """SQL by statements: destroying (DROP, TRUNCATE, DELETE or UPDATE without WHERE), administering, writing."""
-    if len(text) > MAX_CODE:
-        return [Act(Kind.OPAQUE, UNKNOWN, ("statements too long to be read",))]
-    acts = _around_sql(text)
-    for statement in _COMMENT.sub(" ", text).split(";"):
-        words = statement.strip()
-        if _RUNS.search(words):
-            acts.append(Act(Kind.DATABASE, Value(words), ("sql", "execute")))
-        action = _action(words)
-        if action:
-            acts.append(Act(Kind.DATABASE, Value(words), ("sql", action)))
-    return acts
-
-
-def _action(statement: str) -> str:
-    if _DESTROYS.match(statement):
-        return "destroy"
-    if _ADMINISTERS.match(statement):
-        return "admin"
-    if _DELETES.match(statement) and not re.search(r"\bWHERE\b", statement, re.IGNORECASE):
-        return "destroy"
-    return "write" if _WRITES.match(statement) else ""
-
-
+# ------------------------------------------------------------------------------------------------------------------- yq
 _LOADED = lazily(r"\bload(?:_str|_xml|_props|_base64)?\s*\(\s*\"([^\"\n]+)\"")
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from policyengine.shell.code.acts import Act
+from policyengine.shell.code.databases import read_sql
 from policyengine.shell.code.editors import read_keys, read_vim
-from policyengine.shell.code.filters import read_awk, read_nothing, read_sed, read_sql, read_yq
+from policyengine.shell.code.filters import read_awk, read_nothing, read_sed, read_yq
 from policyengine.shell.code.languages import READERS
 from policyengine.shell.code.makefiles import read_make
 from policyengine.shell.code.terminals import read_screen, read_tmux

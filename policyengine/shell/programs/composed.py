@@ -61,10 +61,10 @@ def _pieces(word: Value) -> list[Value]:
     return [word._replace(text=text) for text in texts]
 
 
-def joined(words: Sequence[Value]) -> Value:
-    """Words joined with blanks into one text; how often a pattern's names stand in it is not known."""
+def joined(words: Sequence[Value], joint: str = " ") -> Value:
+    """Words joined into one text, by blanks or as said; how often a pattern's names stand in it is not known."""
     texts = [word.template + (HOLE if word.exact and (word.many or word.glob) else "") for word in words]
     if words and words[-1].exact and not words[-1].many:
         texts[-1] = words[-1].text
     taint = frozenset().union(*(word.taint for word in words))
-    return from_template(" ".join(texts), taint, hull(words))
+    return from_template(joint.join(texts), taint, hull(words))

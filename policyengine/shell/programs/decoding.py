@@ -66,7 +66,7 @@ def _operand(compiled: str | Compiled) -> Operand:
     plain = _operand(compiled["r"])
     where = Where(compiled.get("w", "here"))
     return plain._replace(
-        where=where, join="j" in compiled, hole=compiled.get("h", ""), until=frozenset(compiled.get("u", ()))
+        where=where, join=compiled.get("j", ""), hole=compiled.get("h", ""), until=frozenset(compiled.get("u", ()))
     )
 
 

@@ -137,7 +137,7 @@ def _add_tail(scan: Scanned, uses: list[Use], words: Sequence[Value], element: O
         scan.tails += tails
         uses += [Use("shell", code, "", element.where) for code in codes]
     elif element.join and words:
-        uses.append(Use(element.role, joined(words), "", element.where))
+        uses.append(Use(element.role, joined(words, element.join), "", element.where))
     elif words:
         scan.tails.append(
             Tail(tuple(words), element.where, module=element.role == "module", again=element.role == "again")

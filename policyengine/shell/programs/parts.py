@@ -96,14 +96,14 @@ class Operand(NamedTuple):
     role: str
     quantity: str = ""
     where: Where = Where.HERE
-    join: bool = False
+    join: str = ""
     hole: str = ""
     until: frozenset[str] = frozenset()
 
     @property
     def tail(self) -> bool:
         """Whether it takes all the words that remain."""
-        return self.join or self.role in TAIL_ROLES
+        return self.join != "" or self.role in TAIL_ROLES
 
 
 class Roles(NamedTuple):
