@@ -34,6 +34,7 @@ from policyengine.shell.interpret.notes import note_name, note_words
 from policyengine.shell.interpret.parameters import UNKNOWN_NAME, variable_values
 from policyengine.shell.interpret.processes import led
 from policyengine.shell.interpret.programs import run_program
+from policyengine.shell.interpret.recursion import entered, key_of, left, repeats
 from policyengine.shell.interpret.redirects import permanent, place_of, redirected
 from policyengine.shell.interpret.streams import Stream
 from policyengine.shell.interpret.unset import unset_reading
@@ -319,8 +320,8 @@ def _function(
     machine.called.add(name)
     texts = tuple(map(_text, arguments))
     machine.effects.append(Execute(name, "", texts, False, CLEAN, machine.where, span, name))
-    running = [key for key in [_key(name, one) for one in definitions if one is not None] if key in machine.calling]
-    if running and (machine.asynchronous > machine.calling[running[0]] or _repeats(machine, running, arguments)):
+    running = [key for key in [key_of(name, one) for one in definitions if one is not None] if key in machine.calling]
+    if running and (machine.asynchronous > machine.calling[running[0]] or repeats(machine, running, arguments)):
         if machine.asynchronous > machine.calling[running[0]]:
             machine.effects.append(Exhaust("fork-bomb", machine.where, span, name))
         machine.emit(Stream(None))
@@ -330,21 +331,6 @@ def _function(
         return
 
     one_of(machine, [_callee(machine, name, definition, arguments, span) for definition in definitions])
-
-
-def _key(name: str, definition: Definition) -> str:
-    return f"{name}()#{id(definition.node)}"
-
-
-def _repeats(machine: Machine, running: Sequence[str], arguments: list[Value]) -> bool:
-    """Whether a call from within says nothing new: the arguments are the same, or others have been tried."""
-    outer = machine.positional or ()
-    return any(key + _AGAIN in machine.calling for key in running) or (
-        [_text(value) for value in arguments] == [_text(value) for value in outer]
-    )
-
-
-_AGAIN = "#"
 
 
 def _callee(
@@ -360,13 +346,11 @@ def called(machine: Machine, name: str, definition: Definition, arguments: tuple
     saved = machine.positional, machine.local, machine.base, machine.fixed
     machine.positional, machine.local = arguments, []
     machine.base, machine.fixed = definition.base, definition.fixed
-    key = _key(name, definition)
-    key = key + _AGAIN if key in machine.calling else key
-    machine.calling[key] = machine.asynchronous
+    call = entered(machine, key_of(name, definition), len(arguments or ()))
     machine.deeper()
     machine.scope(lambda: machine.runner.body(machine, (definition.node.body,)), in_function)
     machine.depth -= 1
-    del machine.calling[key]
+    left(machine, call)
     hidden = machine.local or []
     machine.positional, machine.local, machine.base, machine.fixed = saved
     for variable, value in reversed(hidden):

@@ -196,16 +196,6 @@ def _basename(given: list[str], words: list[str], cwd: Place, home: str) -> Stre
     return _line(name.removesuffix(given[1]) if len(given) == 2 and name != given[1] else name)
 
 
-def _mktemp(given: list[str], words: list[str], cwd: Place, home: str) -> Stream | None:
-    """A new name: below `/tmp`, or the template's beginning."""
-    del home
-    if any(word.startswith(("-p", "--tmpdir", "-t")) for word in words):
-        return None
-    if not given:
-        return Stream(None, prefix="/tmp/tmp.")  # noqa: S108
-    return Stream(None, prefix=resolve(given[0].partition("XX")[0], cwd, exact=False).path)
-
-
 def _realpath(given: list[str], words: list[str], cwd: Place, home: str) -> Stream | None:
     """Lexically: symbolic links are not followed."""
     del words, home
@@ -242,7 +232,6 @@ _INTEGER = lazily(r"-?\d{1,9}\Z")
 _PRINTED: dict[str, Callable[[list[str], list[str], Place, str], Stream | None]] = {
     "dirname": _dirname,
     "basename": _basename,
-    "mktemp": _mktemp,
     "realpath": _realpath,
     "which": _which,
     "whoami": _whoami,

@@ -25,14 +25,14 @@ TAINTS: dict[str, Taints] = {
     "processes": frozenset({Taint.PROCESSES}),
 }
 SOURCES = frozenset({"read", "move", "link", "source"})
-_COPYING = frozenset({"cp", "mv", "install", "ln", "dd", "rsync", "scp"})
+_COPYING = frozenset({"ln", "dd"})  # and what writes its sources to a destination
 # What they print are lines of what they read: which, they say in ways that are not computed here.
 _CHOOSING = frozenset({
     "head", "tail", "sort", "uniq", "grep", "egrep", "fgrep", "rg", "shuf", "sponge", "pv", "column", "nl", "strings",
     "fmt", "fold", "iconv", "dos2unix", "cut", "look", "comm", "paste", "awk", "gawk", "mawk", "sed", "gsed", "perl",
 })  # fmt: skip
 _PRINTING = {"code:sed": sed_texts, "code:awk": awk_texts}
-_PASSING = _CHOOSING | _COPYING | {"cat", "tee"}
+_PASSING = _CHOOSING | {"cat", "tee"}
 _NETWORK = frozenset({"url", "host"})
 
 
@@ -51,7 +51,8 @@ def content_of(machine: Machine, name: str, arguments: Sequence[Value], reading:
         taint |= TAINTS["fetched"]
     if name == "rev" or (name == "tr" and sum(len(value.text) > 2 for value in arguments) > 1):
         taint |= TAINTS["decoded"]  # letters exchanged for others
-    text = _text(name, arguments, inputs)
+    copied = name in _COPYING or any(use.role == "onto" for use in reading.uses)
+    text = _text(name, arguments, inputs, copied=copied)
     written = _written(reading)
     if written and (text is None or HOLE in text):
         text = "\n".join([HOLE, *written, text or HOLE])
@@ -79,10 +80,10 @@ def _written(reading: Reading) -> list[str]:
     return [line for use in reading.uses if use.role in _PRINTING for line in _PRINTING[use.role](use.value.text)]
 
 
-def _text(name: str, arguments: Sequence[Value], inputs: Sequence[Stream]) -> str | None:
+def _text(name: str, arguments: Sequence[Value], inputs: Sequence[Stream], *, copied: bool) -> str | None:
     """What is printed, with holes where programs that hand on what they read read them."""
     if None in [stream.text for stream in inputs]:
-        if name not in _PASSING or not any(stream.template for stream in inputs):
+        if not (copied or name in _PASSING) or not any(stream.template for stream in inputs):
             return None
         inputs = [stream._replace(text=stream.template or HOLE) for stream in inputs]
     computed = COMPUTED.get(name)
@@ -90,7 +91,7 @@ def _text(name: str, arguments: Sequence[Value], inputs: Sequence[Stream]) -> st
     made = computed(list(arguments), whole) if computed is not None else None
     if made is not None or (computed is not None and name not in _CHOOSING):
         return made
-    return whole if name in _COPYING else f"{HOLE}\n{whole}" if name in _CHOOSING and whole else None
+    return whole if copied else f"{HOLE}\n{whole}" if name in _CHOOSING and whole else None
 
 
 def _inputs(machine: Machine, reading: Reading, cwd: Place) -> list[Stream]:

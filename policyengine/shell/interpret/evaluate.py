@@ -22,7 +22,7 @@ from policyengine.effects import (
 )
 from policyengine.patterns import lazily
 from policyengine.records import NamedTuple
-from policyengine.shell.code import is_filled_in, read_code
+from policyengine.shell.code import Act, Kind, is_filled_in, read_code
 from policyengine.shell.interpret.acts import carried, perform
 from policyengine.shell.interpret.joining import one_of
 from policyengine.shell.interpret.known import drop_unread, matching, possible, vaguely
@@ -97,7 +97,15 @@ def _filter(machine: Machine, code: Code) -> None:
     if text.taint & _FOREIGN:
         machine.effects.append(code.effect(machine, read=False))
         machine.opaque(Cause.VALUE, _NOT_KNOWN, text.span, code.origin)
-    perform(machine, read_code(code.language, text.template), text, code.origin)
+    acts = read_code(code.language, text.template)
+    perform(machine, [_with_lines(act, machine.stdin) for act in acts], text, code.origin)
+
+
+def _with_lines(act: Act, stdin: Stream) -> Act:
+    """What sed and awk write to files is made of the lines that they read."""
+    if act.kind not in (Kind.WRITE, Kind.APPEND) or act.words or not stdin.template:
+        return act
+    return act._replace(words=(Value("", exact=False, taint=stdin.taint, rest=f"\n{stdin.template}\n{HOLE}"),))
 
 
 def _run(machine: Machine, code: Code) -> bool:

@@ -17,14 +17,16 @@ from policyengine.effects import (
     WrittenFile,
 )
 from policyengine.shell.interpret.arrivals import arrived_from, moved
+from policyengine.shell.interpret.content import SOURCES
 from policyengine.shell.interpret.edits import in_place
 from policyengine.shell.interpret.entries import Folder, entries, folder
 from policyengine.shell.interpret.evaluate import ScriptFile, run_file, run_some
 from policyengine.shell.interpret.invocation import Invocation
+from policyengine.shell.interpret.known import below, matching
 from policyengine.shell.interpret.links import linked, through
 from policyengine.shell.interpret.processes import standard
 from policyengine.shell.interpret.redirects import deliver, named_target
-from policyengine.shell.interpret.stored import file_stream
+from policyengine.shell.interpret.stored import file_stream, stored
 from policyengine.shell.interpret.trees import FOREIGN
 from policyengine.shell.paths import Path, Place, base_name
 from policyengine.shell.programs import Use
@@ -91,6 +93,24 @@ def _written(invocation: Invocation, use: Use, append: bool, recursive: bool) ->
         machine.write_file(path, invocation.content, append=append)
         if machine.trees and invocation.origin in _MOVING:
             moved(invocation, path)
+        if use.role == "onto" and (machine.files or machine.situation.written):
+            _carried_along(invocation, path)
+
+
+def _carried_along(invocation: Invocation, path: str) -> None:
+    """What this run wrote below a directory, or under names that a pattern fits, goes where that is copied or moved."""
+    machine = invocation.machine
+    for source in invocation.reading.uses:
+        start = invocation.path(source) if source.role in SOURCES else None
+        if start is None or start.unknown:
+            continue
+        if start.glob:
+            for file in matching(machine, start.path):
+                machine.write_file(f"{path}/{base_name(file.path)}", stored((file,), file.path))
+            continue
+        for known in below(machine, start.path):
+            for top in (path, f"{path}/{base_name(start.path)}"):
+                machine.write_file(top + known[len(start.path) :], stored(machine.file(known), known))
 
 
 def _fifo(invocation: Invocation, path: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from policyengine.shell.interpret.arrays import (
+    MAX_SEVERAL,
     any_number,
     any_of,
     elements,
@@ -14,10 +15,13 @@ from policyengine.shell.interpret.arrays import (
     with_element,
 )
 from policyengine.shell.interpret.machine import MAX_PASSES, Limit, Machine, Variable, common
-from policyengine.shell.interpret.streams import Sink, Written, joined, noted, repeated
+from policyengine.shell.interpret.streams import Sink, Stream, Written, joined, noted, repeated
 from policyengine.shell.interpret.ways import in_loop, in_round
 from policyengine.shell.paths import Place
 from policyengine.shell.values import Value
+
+MAX_CARRIED = 4  # rounds of a loop in which variables hand on what earlier ones left in them
+MAX_ROUNDS = 32  # of a loop that are interpreted one by one while each takes its part of what is to be read or shifted
 
 
 def branches(machine: Machine, runs: Sequence[Callable[[], None]]) -> None:
@@ -128,7 +132,9 @@ def before(machine: Machine, mark: int) -> dict[str, Any]:
 
 
 def loop(machine: Machine, once: Callable[[], None]) -> None:
-    """Once from the present state; then, if variables changed, once more from what any number of passes may leave."""
+    """Round by round while each takes a part of what is known to be read or shifted; else once, and if variables
+    changed, once more from what any number of rounds may leave.
+    """
     machine.scope(lambda: _looped(machine, lambda: a_round(machine, once)), in_loop)
 
 
@@ -139,26 +145,65 @@ def a_round(machine: Machine, once: Callable[[], None]) -> None:
 
 def _looped(machine: Machine, once: Callable[[], None]) -> None:
     machine.conditional += 1
-    mark, positional, out = len(machine.trail), machine.positional, machine.out
+    out, ends = machine.out, []
     start = out.live if out is not None else []
-    once()
-    if machine.positional != positional:  # by `set` or `shift`
-        machine.positional = _any_positional((positional, machine.positional))
-    if (len(machine.trail) > mark and _widened(machine, mark)) or machine.positional != positional:
-        machine.passes += 1
-        if machine.passes > MAX_PASSES:
-            raise Limit(f"more than {MAX_PASSES} repeated loop bodies")
-        first, machine.out = out.live if out is not None else [], out
-        if out is not None:
-            out.live = start
-        once()
-        _widened(machine, mark)
-        if out is not None:
-            out.live = joined(first, out.live)
+    for at in range(MAX_ROUNDS):
+        if at:
+            _count_round(machine)
+            machine.out = out
+            if out is not None:
+                out.live = start
+        supply = _supply(machine)
+        changed = _one_round(machine, once)
+        ends.append(out.live if out is not None else [])
+        left = _supply(machine)
+        if not (0 < left < supply) and (at >= MAX_CARRIED or not changed):
+            break
+        if at == MAX_ROUNDS - 2 or machine.passes > MAX_PASSES // 2:
+            _any_left(machine)
     machine.out = out
     if out is not None:
-        out.live = repeated(start, out.live)
+        out.live = repeated(start, joined(*ends))
     machine.conditional -= 1
+
+
+def _one_round(machine: Machine, once: Callable[[], None]) -> bool:
+    """A round of a loop; whether anything may be different in the next one."""
+    mark, positional = len(machine.trail), machine.positional
+    once()
+    changed = len(machine.trail) > mark and _widened(machine, mark)
+    if machine.positional == positional:
+        return changed
+    left, known = machine.positional or (), positional or ()
+    if len(left) >= len(known) or any(value.many for value in known):  # by `set`, not by `shift`
+        machine.positional = _any_positional((positional, machine.positional))
+    return True
+
+
+def _count_round(machine: Machine) -> None:
+    machine.passes += 1
+    if machine.passes > MAX_PASSES:
+        raise Limit(f"more than {MAX_PASSES} repeated loop bodies")
+
+
+def _supply(machine: Machine) -> int:
+    """How much there is to be read or shifted, as far as it is known: each round of a loop takes its part of it."""
+    held = [stream.text for stream in machine.descriptors.values() if isinstance(stream, Stream)]
+    return sum([len(text) for text in (machine.stdin.text, *held) if text is not None]) + len(machine.positional or ())
+
+
+def _any_left(machine: Machine) -> None:
+    """One more round is for all that is left: any line of it, and any parameter."""
+    machine.stdin = _any_line(machine.stdin)
+    machine.descriptors = {
+        number: _any_line(held) if isinstance(held, Stream) else held for number, held in machine.descriptors.items()
+    }
+    machine.positional = _any_positional((machine.positional,))
+
+
+def _any_line(stream: Stream) -> Stream:
+    text = stream.text
+    return stream if not text else stream._replace(text=None, rest=f"\n{text}"[:MAX_SEVERAL])
 
 
 def _widened(machine: Machine, mark: int) -> bool:
@@ -168,14 +213,22 @@ def _widened(machine: Machine, mark: int) -> bool:
         new = machine.cells.get(key)
         if old == new:
             continue
-        found = True
-        machine.put(key, _widest(old, new) if isinstance(new, Variable) else _joined(key, [old, new]))
+        widest = _widest(old, new) if isinstance(new, Variable) else _joined(key, [old, new])
+        found |= widest is not old
+        machine.put(key, widest)
     return found
 
 
 def _widest(old: Variable | None, new: Variable) -> Variable:
+    if old is not None and len(old.choices) == 1 and all(_is_among(old.choices[0], value) for value in new.choices):
+        return old
     if new.items is not None or (old is not None and old.items is not None):
         items = joined_elements(elements(old), elements(new))
         return Variable((), new.attributes, with_element(items, None, any_number([])))
     choices = (*(old.choices if old is not None else (Value(""),)), *new.choices)
     return Variable((any_of(choices),), new.attributes)
+
+
+def _is_among(several: Value, value: Value) -> bool:
+    """Whether it is known already that a value may be this one (`any_of`)."""
+    return several.taint >= value.taint and value.template in several.rest.split("\n")

@@ -48,6 +48,14 @@ def possible(machine: Machine, start: str, suffixes: Collection[str]) -> tuple[W
     return tuple(found[-MAX_VERSIONS:])
 
 
+def below(machine: Machine, directory: str) -> list[str]:
+    """The files in a directory that this run wrote, at any depth."""
+    paths = {**dict.fromkeys(machine.situation.written), **dict.fromkeys(machine.files)}
+    machine.spend(len(paths) // 4)
+    start = directory.rstrip("/") + "/"
+    return [path for path in paths if path.startswith(start)]
+
+
 def is_laid(text: Value) -> bool:
     """Whether a text is that of a file which lay there before, changed in places (`edits`)."""
     return not text.exact and not text.text and Taint.WORKSPACE in text.taint

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from policyengine.effects import NOTHING_LEFT, Cause, Effect, Left, Opaque, Span, Taint, Taints, Where, WrittenFile
+from policyengine.effects import HOLE, NOTHING_LEFT, Cause, Effect, Left, Opaque, Span, Taint, Taints, Where, WrittenFile
 from policyengine.records import NamedTuple
 from policyengine.shell.interpret.alternatives import apart
 from policyengine.shell.interpret.notes import Note, Step, note_stream, note_variable
 from policyengine.shell.interpret.streams import MAX_TEXT, OUTER_INPUT, Sink, Stream, shared_start
-from policyengine.shell.interpret.trees import arrived_at
+from policyengine.shell.interpret.trees import LAID, arrived_at
 from policyengine.shell.interpret.ways import NO_WAYS, Ways, in_program, in_subshell
 from policyengine.shell.nodes import Function, Script, Statement
 from policyengine.shell.paths import Place
@@ -105,7 +105,7 @@ class Machine:
     __slots__ = (
         "aliasing", "asynchronous", "base", "called", "calling", "cells", "code", "combinations", "commands",
         "conditional", "depth", "described", "descriptors", "effects", "exporting", "exports", "fields", "fifos",
-        "files", "fixed", "jobs", "later", "links", "local", "most_commands", "most_fields", "next_descriptor",
+        "files", "fixed", "given", "jobs", "later", "links", "local", "most_commands", "most_fields", "next_descriptor",
         "notes", "out", "outputs", "passes", "picks", "pipes", "positional", "programs", "runner", "scopes", "seen",
         "situation", "source", "stdin", "texts", "trail", "trees", "ways", "where",
     )  # fmt: skip
@@ -136,6 +136,7 @@ class Machine:
         self.notes: list[Note] | None = None  # a list where somebody wants to follow
         self.conditional = self.asynchronous = 0
         self.calling: dict[str, int] = {}
+        self.given: dict[str, int] = {}  # how many arguments the function has that runs, by its key
         self.picks: dict[str, int] | None = None
         self.combinations = 1  # of choices that are tried for what is read now
         self.outputs: dict[str, tuple[Value, ...]] = {}  # choices that substitutions gave, those of `picks` among them
@@ -231,6 +232,8 @@ class Machine:
             grown = old if len(old) * len(texts) <= MAX_APPENDED else old[-1:]
             texts = [_appended(item.text, text) for item in grown for text in texts]
         taint = stream.taint | frozenset(taint for item in old if append for taint in item.taint)
+        if append and any(item.text is None for item in old) and not taint:
+            taint = LAID
         new = [WrittenFile(path, text, taint) for text in dict.fromkeys(texts)]
         kept = (*[item for item in old if self.conditional and item not in new], *new)
         if len(kept) > MAX_VERSIONS:
@@ -369,7 +372,10 @@ def versions(path: str, stream: Stream) -> tuple[WrittenFile, ...]:
 
 
 def _appended(before: str | None, text: str | None) -> str | None:
-    return before + text if before is not None and text is not None and len(before) <= MAX_TEXT else None
+    """What a file holds behind which a text was put; what is not known of it, or is too long, is a hole in a line."""
+    if text is None:
+        return None
+    return (before if before is not None and len(before) <= MAX_TEXT else f"{HOLE}\n") + text
 
 
 def _exported(cell: object) -> bool:

@@ -144,12 +144,13 @@ def _job(machine: Machine) -> tuple[Value, ...]:
     return job.choices if job is not None and len(job.choices) == 1 else (UNKNOWN,)
 
 
+_PROCESS = Value("$$")  # this very shell, whatever its number is: files named after it are found again
 _SPECIAL: dict[str, Callable[[Machine], tuple[Value, ...]]] = {
     "@": _arguments,
     "*": _arguments,
     "#": _count,
     "?": lambda _: (UNKNOWN,),
-    "$": lambda _: (UNKNOWN,),
+    "$": lambda _: (_PROCESS,),
     "!": _job,
     "-": lambda _: (UNKNOWN,),
     "_": lambda _: (UNKNOWN,),

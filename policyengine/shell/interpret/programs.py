@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence, Set
 
-from policyengine.effects import CLEAN, HOLE, Span, Taint, Taints, Where
+from policyengine.effects import CLEAN, HOLE, FileWrite, Span, Taint, Taints, Where
 from policyengine.patterns import lazily
 from policyengine.shell.interpret.arrivals import ARRIVING, arrived
 from policyengine.shell.interpret.compute import printed
@@ -100,6 +100,9 @@ def _print(invocation: Invocation) -> None:
     if output == "arguments":
         machine.emit(_arguments(invocation.reading.operands))
         return
+    if output == "made":
+        machine.emit(_made(invocation))
+        return
     if output == "settings":
         machine.emit(Stream(":\n"))  # as good as what it prints: evaluated, it sets variables and functions
         return
@@ -111,6 +114,21 @@ def _print(invocation: Invocation) -> None:
             machine.emit(_listed(invocation, stream.taint & _LEADING))
     else:
         machine.emit(stream if invocation.peer is None else stream._replace(peer=invocation.peer))
+
+
+def _made(invocation: Invocation) -> Stream:
+    """The name of the file that the call has made: one of its own, so that what lies there is found again under it."""
+    effects = invocation.machine.effects
+    file = next((effect for effect in reversed(effects) if type(effect) is FileWrite), None)
+    if file is None or file.origin != invocation.origin:
+        return Stream(None, frozenset({Taint.GENERATED}))
+    if file.unknown:
+        return Stream(None, prefix=file.path)
+    number = str(invocation.machine.commands)
+    return Stream(_CHOSEN.sub(lambda letters: number.zfill(len(letters[0])), file.path) + "\n")
+
+
+_CHOSEN = lazily(r"\?+")
 
 
 def _listed(invocation: Invocation, taint: Taints) -> Stream:

@@ -5,6 +5,7 @@ No condition is ever decided: code that seems dead counts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -51,6 +52,8 @@ from policyengine.shell.values import UNKNOWN, Value
 
 JOB = Variable((Value("$!"),))  # a job of this very shell, whatever its number is
 MAX_ITEMS = 32  # words of a `for` whose values are looked at one by one
+_DIGITS = re.compile(r"\d+").sub
+_ORDINARY = re.compile(r"[\w@+=:,-][\w@+=:,.-]*(?:/[\w@+=:,-][\w@+=:,.-]*)*\Z").match  # nothing hidden or outside
 _ENDLESS = frozenset({":", "true"})
 _COMPARING = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})  # what stands beside them is an expression
 _MATCHING = frozenset({"=", "==", "!=", "=~", "<", ">", "-nt", "-ot", "-ef"})  # these too have two operands
@@ -94,7 +97,9 @@ def _pipeline(machine: Machine, node: Pipeline) -> None:
     try:
         _piped(machine, node.commands, 0)
     finally:
-        machine.out, machine.stdin = outer, stdin
+        machine.out = outer
+        if len(node.commands) > 1:  # `! read x` takes its line as `read x` does
+            machine.stdin = stdin
 
 
 def _piped(machine: Machine, commands: Sequence[Statement], first: int) -> None:
@@ -273,14 +278,22 @@ def _named(node: Statement) -> Iterator[str | None]:
 def _for(machine: Machine, node: For) -> None:
     def run() -> None:
         values = _items(machine, node.words)
-        if len(values) <= MAX_ITEMS and machine.passes + len(values) <= MAX_PASSES and not any(v.many for v in values):
-            machine.passes += max(len(values) - 1, 0)
-            machine.scope(lambda: _passes(machine, node, values), in_loop)
-        else:
+        tried = values if len(values) <= MAX_ITEMS else _telling(values)[:MAX_ITEMS]
+        if machine.passes + len(tried) > MAX_PASSES or any(value.many for value in values):
+            tried = []
+        machine.passes += max(len(tried) - 1, 0)
+        machine.scope(lambda: _passes(machine, node, tried), in_loop)
+        if len(tried) < len(values):
             any_of_them = any_of(values)
             loop(machine, lambda: _pass(machine, node, any_of_them))
 
     _in_redirects(machine, node.redirects, run)
+
+
+def _telling(values: Sequence[Value]) -> list[Value]:
+    """Of many values those of different kinds, each once: numbers differ in nothing; names of the project come last."""
+    kinds = {_DIGITS("0", value.text): value for value in reversed(values) if value.exact}
+    return sorted(reversed(kinds.values()), key=lambda value: _ORDINARY(value.text) is not None)
 
 
 def _passes(machine: Machine, node: For, values: Sequence[Value]) -> None:

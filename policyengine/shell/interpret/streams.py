@@ -164,11 +164,12 @@ class Sink:
 
 def _behind(before: Piece | None, text: str) -> Piece:
     if before is None:
-        return Piece(None, text, len(text)) if len(text) <= MAX_TEXT else Piece(None, HOLE, 1)
+        kept = text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}\n{HOLE}"
+        return Piece(None, kept, len(kept))
     size = before.size + len(text)
     if size <= MAX_TEXT:
         return Piece(before, text, size)
-    return before if before.text == HOLE else Piece(before, HOLE, before.size + 1)
+    return before if before.text[-1:] == HOLE else Piece(before, HOLE, before.size + 1)
 
 
 def _text(piece: Piece | None) -> str:

@@ -24,6 +24,7 @@ PLURAL_ROLES = frozenset({"package", "host", "url", URL_FILE})  # `$package`: on
 STYLES = ("gnu", "posix", "single", "keyvalue", "none")
 OUTPUTS = (
     "listing", "none", "content", "arguments", "fetched", "decoded", "secret", "generated", "processes", "settings",
+    "made",
 )  # fmt: skip
 INPUTS = ("data", "none", "shell", "arguments", "sent", "paths", "patch", "envelope")  # or `code:LANG`
 AUTOMATIC_FLAGS = frozenset({"dashdash", "bare", "help"})  # set by `--`, a missing subcommand, `HELP_OPTIONS`

@@ -164,7 +164,7 @@ def read(machine: Machine, call: Call) -> None:
     given = machine.stdin if source is None else machine.descriptors.get(int(source[:6])) if source.isdigit() else None
     stdin = held_by(machine, given)
     if stdin.text is None:
-        unknown = Value("", exact=False, taint=stdin.taint)
+        unknown = Value("", exact=False, taint=stdin.taint, rest=stdin.rest if stdin.rest[:1] == "\n" else "")
         for name in names or ["REPLY"]:
             give(machine, name, (unknown,), call.span)
         if array:
@@ -247,5 +247,9 @@ def mapfile(machine: Machine, call: Call) -> None:
         give_array(machine, name, {"@": UNKNOWN._replace(taint=stdin.taint, many=True)})
         return
     end = "" if "t" in flags(call) else "\n"
-    lines = stdin.text.splitlines()
+    most = _option_value(call, "n") or ""
+    parts = stdin.text.split("\n")
+    count = min(len(parts) - (not parts[-1]), int(most[:6]) or len(parts) if most.isdecimal() else len(parts))
+    lines = parts[:count]
+    machine.stdin = stdin._replace(text="\n".join(parts[count:]))
     give_array(machine, name, {str(at): Value(line + end, taint=stdin.taint) for at, line in enumerate(lines)})
