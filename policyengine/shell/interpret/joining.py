@@ -159,12 +159,17 @@ def _looped(machine: Machine, once: Callable[[], None]) -> None:
         left = _supply(machine)
         if not (0 < left < supply) and (at >= MAX_CARRIED or not changed):
             break
-        if at == MAX_ROUNDS - 2 or machine.passes > MAX_PASSES // 2:
+        if at == MAX_ROUNDS - 2 or is_long(machine):
             _any_left(machine)
     machine.out = out
     if out is not None:
         out.live = repeated(start, joined(*ends))
     machine.conditional -= 1
+
+
+def is_long(machine: Machine) -> bool:
+    """Whether so much has been interpreted that what is left to repeat had better be looked at as a whole."""
+    return machine.passes > MAX_PASSES // 2 or machine.commands > machine.most_commands // 2
 
 
 def _one_round(machine: Machine, once: Callable[[], None]) -> bool:

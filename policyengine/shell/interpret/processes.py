@@ -1,7 +1,7 @@
 """Names of standard streams, and paths below `/proc/PID` that lead elsewhere: a process's root, directory, program and
 descriptors (proc(5)).
 
-Mostly PID is the shell itself or what it started, by `self` or by a number that is not known (`$$`).
+Mostly PID is the shell itself (`self`, `$$`) or what it started, by a number that is not known.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from policyengine.effects import HOLE
 from policyengine.shell.paths import Place
 from policyengine.shell.values import Value, from_template
 
-_OWN = f"self|thread-self|\\d*{HOLE}\\d*"
+_OWN = f"self|thread-self|\\$\\$|\\d*{HOLE}\\d*"
 _LEADING = re.compile(
     rf"/proc/+(?:({_OWN})|\d+)(?:/+task/+[\d{HOLE}]+)?/+(?:(root)|(cwd)|(exe)|(environ)|fd/+(\d+))(?=/|\Z)"
 ).match

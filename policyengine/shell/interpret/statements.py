@@ -16,7 +16,7 @@ from policyengine.shell.interpret.assignments import give
 from policyengine.shell.interpret.choices import MAX_COMBINATIONS, each, every
 from policyengine.shell.interpret.commands import called, simple
 from policyengine.shell.interpret.customs import IN_SHELL, PERHAPS_IN_SHELL, is_implicit
-from policyengine.shell.interpret.joining import a_round, before, branches, join, loop, nothing
+from policyengine.shell.interpret.joining import a_round, before, branches, is_long, join, loop, nothing
 from policyengine.shell.interpret.latent import evaluated, named
 from policyengine.shell.interpret.lists import Ended
 from policyengine.shell.interpret.machine import MAX_PASSES, Definition, Machine, Target, Variable, join_values
@@ -282,8 +282,7 @@ def _for(machine: Machine, node: For) -> None:
         if machine.passes + len(tried) > MAX_PASSES or any(value.many for value in values):
             tried = []
         machine.passes += max(len(tried) - 1, 0)
-        machine.scope(lambda: _passes(machine, node, tried), in_loop)
-        if len(tried) < len(values):
+        if machine.scope(lambda: _passes(machine, node, tried), in_loop) < len(values):
             any_of_them = any_of(values)
             loop(machine, lambda: _pass(machine, node, any_of_them))
 
@@ -296,9 +295,14 @@ def _telling(values: Sequence[Value]) -> list[Value]:
     return sorted(reversed(kinds.values()), key=lambda value: _ORDINARY(value.text) is not None)
 
 
-def _passes(machine: Machine, node: For, values: Sequence[Value]) -> None:
-    for value in values:
+def _passes(machine: Machine, node: For, values: Sequence[Value]) -> int:
+    """A round for each value, as far as there is room, then for some that tell more; how many were taken in order."""
+    for at, value in enumerate(values):
+        if at > 1 and is_long(machine):
+            _passes(machine, node, [value for value in values[at:] if not _ORDINARY(value.text)][:2])
+            return at
         a_round(machine, lambda value=value: _pass(machine, node, value))  # type: ignore[misc]
+    return len(values)
 
 
 def _pass(machine: Machine, node: For | Select, *values: Value) -> None:
