@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from policyengine.effects import Connect, Exhaust, FileRead, FileWrite, Taint, Taints, Transfer
 from policyengine.records import NamedTuple
-from policyengine.shell.interpret.choices import picked
+from policyengine.shell.interpret.choices import each, picked
 from policyengine.shell.interpret.latent import named
 from policyengine.shell.interpret.links import below, through
 from policyengine.shell.interpret.machine import Machine, Target, Variable, versions
@@ -71,6 +71,19 @@ class redirected:  # in lower case: used as a function; one of `contextlib` cost
         machine.out = self._out
         if failed is None and self._sink is not None and stdout is not None:
             deliver(machine, stdout, self._sink.stream(), self._origin)
+
+
+def in_redirects(machine: Machine, redirects: Sequence[Redirect], run: Callable[[], None]) -> None:
+    """Run a compound command with its redirections, once for each combination of the values that these read."""
+
+    def inside() -> None:
+        with redirected(machine, redirects, ""):
+            run()
+
+    if redirects:
+        each(machine, inside)
+    else:
+        run()
 
 
 def permanent(machine: Machine, redirects: Sequence[Redirect]) -> None:

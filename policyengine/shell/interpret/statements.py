@@ -1,30 +1,26 @@
-"""Control flow: which commands run in which state. Branches are joined, loops run to a fixed point, subshells undone.
+"""Control flow: which commands run in which state. Branches are joined, subshells undone; loops are in `loops`.
 
 No condition is ever decided: code that seems dead counts.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from policyengine.effects import Exhaust
 from policyengine.shell.interpret.arithmetic import arithmetic
-from policyengine.shell.interpret.arrays import any_of
-from policyengine.shell.interpret.assignments import give
-from policyengine.shell.interpret.choices import MAX_COMBINATIONS, each, every
+from policyengine.shell.interpret.choices import MAX_COMBINATIONS
 from policyengine.shell.interpret.commands import called, simple
 from policyengine.shell.interpret.customs import IN_SHELL, PERHAPS_IN_SHELL, is_implicit
-from policyengine.shell.interpret.joining import a_round, before, branches, is_long, join, loop, nothing
+from policyengine.shell.interpret.joining import before, branches, join, nothing
 from policyengine.shell.interpret.latent import evaluated, named
 from policyengine.shell.interpret.lists import Ended
-from policyengine.shell.interpret.machine import MAX_PASSES, Definition, Machine, Target, Variable, join_values
+from policyengine.shell.interpret.loops import arithmetic_loop, for_loop, select_loop, while_loop
+from policyengine.shell.interpret.machine import Definition, Machine, Target, Variable
 from policyengine.shell.interpret.notes import Step, note_stream
-from policyengine.shell.interpret.redirects import redirected
+from policyengine.shell.interpret.redirects import in_redirects
 from policyengine.shell.interpret.streams import OUTER_INPUT, Sink, Stream
-from policyengine.shell.interpret.ways import in_loop
-from policyengine.shell.interpret.words import expand_all, expand_body, expand_one
+from policyengine.shell.interpret.words import expand_body, expand_one
 from policyengine.shell.nodes import (
     AndOr,
     ArithmeticCommand,
@@ -38,23 +34,16 @@ from policyengine.shell.nodes import (
     Group,
     If,
     Pipeline,
-    Redirect,
     Script,
     Select,
     SimpleCommand,
     Statement,
     Subshell,
     While,
-    Word,
-    walk,
 )
-from policyengine.shell.values import UNKNOWN, Value
+from policyengine.shell.values import Value
 
 JOB = Variable((Value("$!"),))  # a job of this very shell, whatever its number is
-MAX_ITEMS = 32  # words of a `for` whose values are looked at one by one
-_DIGITS = re.compile(r"\d+").sub
-_ORDINARY = re.compile(r"[\w@+=:,-][\w@+=:,.-]*(?:/[\w@+=:,-][\w@+=:,.-]*)*\Z").match  # nothing hidden or outside
-_ENDLESS = frozenset({":", "true"})
 _COMPARING = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})  # what stands beside them is an expression
 _MATCHING = frozenset({"=", "==", "!=", "=~", "<", ">", "-nt", "-ot", "-ef"})  # these too have two operands
 
@@ -77,17 +66,6 @@ def statement(machine: Machine, node: Statement) -> None:
     machine.deeper()
     _KINDS[type(node)](machine, node)
     machine.depth -= 1
-
-
-def _in_redirects(machine: Machine, redirects: Sequence[Redirect], run: Callable[[], None]) -> None:
-    def inside() -> None:
-        with redirected(machine, redirects, ""):
-            run()
-
-    if redirects:
-        each(machine, inside)
-    else:
-        run()
 
 
 # ----------------------------------------------------------------------------------------------------- lists and groups
@@ -195,11 +173,11 @@ def _background(machine: Machine, node: Background) -> None:
 
 
 def _group(machine: Machine, node: Group) -> None:
-    _in_redirects(machine, node.redirects, lambda: body(machine, node.body))
+    in_redirects(machine, node.redirects, lambda: body(machine, node.body))
 
 
 def _subshell(machine: Machine, node: Subshell) -> None:
-    _in_redirects(machine, node.redirects, lambda: machine.forked(lambda: body(machine, node.body)))
+    in_redirects(machine, node.redirects, lambda: machine.forked(lambda: body(machine, node.body)))
 
 
 def _coprocess(machine: Machine, node: Coprocess) -> None:
@@ -226,7 +204,7 @@ def _if(machine: Machine, node: If) -> None:
         bodies = [branch.body for branch in node.branches] + [node.otherwise or ()]
         branches(machine, [lambda inner=inner: body(machine, inner) for inner in bodies])  # type: ignore[misc]
 
-    _in_redirects(machine, node.redirects, run)
+    in_redirects(machine, node.redirects, run)
 
 
 def _case(machine: Machine, node: Case) -> None:
@@ -237,104 +215,7 @@ def _case(machine: Machine, node: Case) -> None:
                 expand_one(machine, pattern)
         branches(machine, [*[lambda inner=arm.body: body(machine, inner) for arm in node.arms], nothing])
 
-    _in_redirects(machine, node.redirects, run)
-
-
-# ---------------------------------------------------------------------------------------------------------------- loops
-def _while(machine: Machine, node: While) -> None:
-    def once() -> None:
-        body(machine, node.condition)
-        body(machine, node.body)
-
-    if not node.until and _endless(node.condition) and _starts_more(node.body):
-        machine.effects.append(Exhaust("fork-bomb", machine.where, machine.span(node.start, node.end), ""))
-    _in_redirects(machine, node.redirects, lambda: loop(machine, once))
-
-
-def _endless(condition: Sequence[Statement]) -> bool:
-    last = condition[-1] if condition else None
-    return isinstance(last, SimpleCommand) and bool(last.words) and last.words[0].static in _ENDLESS
-
-
-def _starts_more(statements: Sequence[Statement]) -> bool:
-    """Each pass starts something in the background and nothing waits."""
-    if not any(map(_in_background, statements)):
-        return False
-    names = {name for node in statements if not _in_background(node) for name in _named(node)}
-    return not names & {"sleep", "wait", "read", "break", "exit", "inotifywait", "return"}
-
-
-def _in_background(node: object) -> bool:  # of `object`: mypy needs minutes to narrow the union in a comprehension
-    return isinstance(node, Background)
-
-
-def _named(node: Statement) -> Iterator[str | None]:
-    for inner in walk(node):
-        found: object = inner
-        if isinstance(found, SimpleCommand) and found.words:
-            yield found.words[0].static
-
-
-def _for(machine: Machine, node: For) -> None:
-    def run() -> None:
-        values = _items(machine, node.words)
-        tried = values if len(values) <= MAX_ITEMS else _telling(values)[:MAX_ITEMS]
-        if machine.passes + len(tried) > MAX_PASSES or any(value.many for value in values):
-            tried = []
-        machine.passes += max(len(tried) - 1, 0)
-        if machine.scope(lambda: _passes(machine, node, tried), in_loop) < len(values):
-            any_of_them = any_of(values)
-            loop(machine, lambda: _pass(machine, node, any_of_them))
-
-    _in_redirects(machine, node.redirects, run)
-
-
-def _telling(values: Sequence[Value]) -> list[Value]:
-    """Of many values those of different kinds, each once: numbers differ in nothing; names of the project come last."""
-    kinds = {_DIGITS("0", value.text): value for value in reversed(values) if value.exact}
-    return sorted(reversed(kinds.values()), key=lambda value: _ORDINARY(value.text) is not None)
-
-
-def _passes(machine: Machine, node: For, values: Sequence[Value]) -> int:
-    """A round for each value, as far as there is room, then for some that tell more; how many were taken in order."""
-    for at, value in enumerate(values):
-        if at > 1 and is_long(machine):
-            _passes(machine, node, [value for value in values[at:] if not _ORDINARY(value.text)][:2])
-            return at
-        a_round(machine, lambda value=value: _pass(machine, node, value))  # type: ignore[misc]
-    return len(values)
-
-
-def _pass(machine: Machine, node: For | Select, *values: Value) -> None:
-    old = machine.variable(node.name)
-    if old is not None and "n" in old.attributes and type(node) is For:
-        machine.put(node.name, Variable(values, "n"))
-    else:
-        give(machine, node.name, values, machine.span(node.start, node.end))
-    body(machine, node.body)
-
-
-def _items(machine: Machine, words: tuple[Word, ...] | None) -> list[Value]:
-    if words is not None:
-        return every(machine, lambda: expand_all(machine, words))
-    return list(machine.positional) if machine.positional is not None else [UNKNOWN._replace(many=True)]
-
-
-def _select(machine: Machine, node: Select) -> None:
-    def run() -> None:
-        values = join_values((*_items(machine, node.words), Value("")))  # empty after an answer that is no number
-        loop(machine, lambda: _pass(machine, node, *values))
-
-    _in_redirects(machine, node.redirects, run)
-
-
-def _arithmetic_for(machine: Machine, node: ArithmeticFor) -> None:
-    def once() -> None:
-        for part in node.parts:
-            arithmetic(machine, expand_body(machine, part))
-        body(machine, node.body)
-
-    _in_redirects(machine, node.redirects, lambda: loop(machine, once))
+    in_redirects(machine, node.redirects, run)
 
 
 # ---------------------------------------------------------------------------------------------- conditions, definitions
@@ -348,7 +229,7 @@ def _condition(machine: Machine, node: Condition) -> None:
             elif operator == "-v":
                 named(machine, operands[0])
 
-    _in_redirects(machine, node.redirects, run)
+    in_redirects(machine, node.redirects, run)
 
 
 def _terms(operators: Sequence[str], operands: Sequence[Value]) -> Iterator[tuple[str, Sequence[Value]]]:
@@ -368,7 +249,7 @@ def _terms(operators: Sequence[str], operands: Sequence[Value]) -> Iterator[tupl
 
 
 def _arithmetic_command(machine: Machine, node: ArithmeticCommand) -> None:
-    _in_redirects(machine, node.redirects, lambda: arithmetic(machine, expand_body(machine, node.expression)) and None)
+    in_redirects(machine, node.redirects, lambda: arithmetic(machine, expand_body(machine, node.expression)) and None)
 
 
 def _function(machine: Machine, node: Function) -> None:
@@ -386,10 +267,10 @@ _KINDS: dict[type, Callable[[Machine, Any], None]] = {
     Group: _group,
     Subshell: _subshell,
     If: _if,
-    While: _while,
-    For: _for,
-    ArithmeticFor: _arithmetic_for,
-    Select: _select,
+    While: while_loop,
+    For: for_loop,
+    ArithmeticFor: arithmetic_loop,
+    Select: select_loop,
     Case: _case,
     Condition: _condition,
     ArithmeticCommand: _arithmetic_command,
