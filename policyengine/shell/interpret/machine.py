@@ -10,7 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from policyengine.effects import HOLE, NOTHING_LEFT, Cause, Effect, Left, Opaque, Span, Taint, Taints, Where, WrittenFile
+from policyengine.effects import (
+    HOLE,
+    NOTHING_LEFT,
+    Cause,
+    Effect,
+    Left,
+    Opaque,
+    Span,
+    Taint,
+    Taints,
+    Where,
+    WrittenFile,
+)
 from policyengine.records import NamedTuple
 from policyengine.shell.interpret.alternatives import apart
 from policyengine.shell.interpret.notes import Note, Step, note_stream, note_variable
