@@ -263,6 +263,7 @@ def _overlay(overlay: OverlaySpec, names: Mapping[str, str]) -> Json:
             "p": _operands(overlay.operands),
             "r": dict(overlay.roles) or None,
             "t": _templates(overlay.effects, names),
+            "a": [[role, _reference(text, names)] for use in overlay.uses for role, text in use.items()] or None,
             "s": list(overlay.sets) or None,
             "out": overlay.output,
             "in": overlay.input,

@@ -189,6 +189,11 @@ def _overlay_flaws(overlay: OverlaySpec, context: Context, place: Place) -> Iter
     for index, operand in enumerate(overlay.operands or ()):
         yield from _operand_flaws(operand, context, (*place, "operands", index))
     yield from _list_flaws(overlay.operands or (), (*place, "operands"))
+    for index, use in enumerate(overlay.uses):
+        for role, text in use.items():
+            yield from _role_flaws(role, context, (*place, "uses", index))
+            flaws = _text_flaws if is_text(text) else _reference_flaws
+            yield from flaws(text, context, (*place, "uses", index, role))
     yield from _template_list_flaws(overlay.effects, context, (*place, "effects"))
     yield from _stream_flaws(overlay, place)
 

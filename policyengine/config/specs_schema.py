@@ -79,6 +79,7 @@ class OverlaySpec(Schema):
     operands: Annotated[list[OperandSpec], BeforeValidator(_operands)] | None = None
     roles: dict[str, str] = Field(default={})
     effects: list[TemplateSpec] = Field(default=[])
+    uses: list[dict[str, str]] = Field(default=[])
     sets: Annotated[Words, BeforeValidator(_listed)] = Field(default=[], alias="set")
     output: str | None = None
     input: str | None = None

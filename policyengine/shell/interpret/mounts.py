@@ -41,7 +41,7 @@ def _here(path: str, mounts: dict[str, str]) -> str:
     """The path outside for one inside; empty where that is in no mount."""
     for target, source in mounts.items():
         if path == target or path.startswith(target.rstrip("/") + "/"):
-            return source + path[len(target.rstrip("/")) :] if path != target else source
+            return normal(f"{source}/{path[len(target) :]}")
     return ""
 
 

@@ -141,6 +141,7 @@ def decode_overlay(compiled: Compiled) -> Overlay:
         Elements(decode_operands(compiled["p"])) if "p" in compiled else None,
         compiled.get("r", {}),
         decode_templates(compiled),
+        tuple((role, decode_reference(text)) for role, text in compiled.get("a", ())),
         tuple(compiled.get("s", ())),
         compiled.get("out", ""),
         compiled.get("in", ""),

@@ -54,6 +54,7 @@ def meaning_of(scan: Scanned) -> Reading:
         scan.tails = [awaiting(tail, _hole(uses)) for tail in scan.tails]
     if overlays or program.states:
         _state(scan, overlays)
+        uses += [use for overlay in overlays if overlay.uses for use in _added(scan, overlay)]
     if IDLE in scan.flags or (HELP in scan.flags and not scan.operands):
         scan.drafts = []
     flags = frozenset(scan.flags) if scan.flags else NO_FLAGS
@@ -61,6 +62,16 @@ def meaning_of(scan: Scanned) -> Reading:
     return Reading(
         tuple(uses), tuple(scan.tails), tuple(scan.drafts), flags, opaque, output, reads, tuple(scan.operands)
     )
+
+
+def _added(scan: Scanned, overlay: Overlay) -> list[Use]:
+    """The roles of texts that an overlay puts together; an empty one has none."""
+    return [
+        Use(role, value)
+        for role, reference in overlay.uses
+        for value in values_of(reference, scan)
+        if value.text or not value.exact
+    ]
 
 
 def _state(scan: Scanned, overlays: Sequence[Overlay]) -> None:

@@ -162,6 +162,7 @@ class Overlay(NamedTuple):
     elements: Elements | None
     roles: Mapping[str, str]
     templates: tuple[Template, ...]
+    uses: tuple[tuple[str, Reference], ...]
     sets: tuple[str, ...]
     output: str
     input: str

@@ -292,7 +292,8 @@ class Scan:
 
     def _tail(self, option: Option, role: str, value: Value) -> None:
         rest = self._rest() if option.stop else ()
-        self.tails.append(Tail((value, *rest), option.where, module=role == "module", again=role == "again"))
+        words = split(value, option.split) if option.split else (value,)
+        self.tails.append(Tail((*words, *rest), option.where, module=role == "module", again=role == "again"))
 
     def _rest(self) -> Sequence[Value]:
         rest = self.arguments[self.at :]

@@ -2,7 +2,8 @@
 
 `${*}.gz` is each operand with an ending more, `${opt:-C}/${*|name}` their names in another directory. Changes,
 separated by `|`, are `name` (the last component), `stem` (that without its last ending), `bare` (the path without its
-last ending), `before` or `after` and a text: what stands before or behind it, or `less` and endings: without the first
+last ending), `before` or `after` and a text: what stands before or behind it, `rest`: all but its
+first character, `word`: what stands before a blank, or `less` and endings: without the first
 of them that it has (`.tgz=.tar` puts another one in its place), else as it is.
 """
 
@@ -14,7 +15,7 @@ from collections.abc import Iterator
 from policyengine.records import NamedTuple
 
 _PART = re.compile(r"\$\{([^}|]+)(?:\|([^}]*))?\}")
-_CHANGES = re.compile(r"name|stem|bare|(?:before|after) [^ ]+|less(?: [^ =]+(?:=[^ =]*)?)+")
+_CHANGES = re.compile(r"name|stem|bare|rest|word|(?:before|after) [^ ]+|less(?: [^ =]+(?:=[^ =]*)?)+")
 
 
 class Part(NamedTuple):
@@ -65,6 +66,8 @@ def _changed(text: str, change: str) -> str:
     if change == "bare":
         folder, slash, name = text.rpartition("/")
         return folder + slash + _without_ending(name)
+    if change in ("rest", "word"):
+        return text[1:] if change == "rest" else text.partition(" ")[0]
     word, _, given = change.partition(" ")
     if word in ("before", "after"):
         before, _, after = text.partition(given)
