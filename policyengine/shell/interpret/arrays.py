@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from policyengine.shell.interpret.arithmetic import arithmetic
 from policyengine.shell.interpret.latent import evaluated
-from policyengine.shell.interpret.machine import Machine, Variable, common, join_values
+from policyengine.shell.interpret.machine import Machine, Variable
+from policyengine.shell.interpret.several import common, join_values
 from policyengine.shell.values import UNKNOWN, Value
 
 MAX_ELEMENTS = 256  # of an array that are kept one by one

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from policyengine.shell.interpret.joining import branches
-from policyengine.shell.interpret.machine import MAX_CHOICES, Machine
+from policyengine.shell.interpret.machine import Machine
+from policyengine.shell.interpret.several import MAX_CHOICES
 from policyengine.shell.interpret.streams import Written
 from policyengine.shell.values import Value
 

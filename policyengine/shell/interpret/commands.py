@@ -29,13 +29,14 @@ from policyengine.shell.interpret.evaluate import ScriptFile, driven, run_file, 
 from policyengine.shell.interpret.globs import computable, matches
 from policyengine.shell.interpret.joining import branches, one_of
 from policyengine.shell.interpret.known import matching
-from policyengine.shell.interpret.machine import MAX_CHOICES, SURROUNDINGS, Definition, Machine
+from policyengine.shell.interpret.machine import Definition, Machine
 from policyengine.shell.interpret.notes import note_name, note_words
 from policyengine.shell.interpret.parameters import UNKNOWN_NAME, variable_values
 from policyengine.shell.interpret.processes import led
 from policyengine.shell.interpret.programs import run_program
 from policyengine.shell.interpret.recursion import entered, key_of, left, repeats
 from policyengine.shell.interpret.redirects import permanent, place_of, redirected
+from policyengine.shell.interpret.several import MAX_CHOICES, SURROUNDINGS
 from policyengine.shell.interpret.streams import Stream
 from policyengine.shell.interpret.unset import unset_reading
 from policyengine.shell.interpret.ways import in_function

@@ -14,7 +14,8 @@ from policyengine.shell.interpret.arrays import (
     joined_elements,
     with_element,
 )
-from policyengine.shell.interpret.machine import MAX_PASSES, Limit, Machine, Variable, common
+from policyengine.shell.interpret.machine import MAX_PASSES, Limit, Machine, Variable
+from policyengine.shell.interpret.several import common
 from policyengine.shell.interpret.streams import Sink, Stream, Written, joined, noted, repeated
 from policyengine.shell.interpret.ways import in_loop, in_round
 from policyengine.shell.paths import Place

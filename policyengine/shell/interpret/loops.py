@@ -11,8 +11,9 @@ from policyengine.shell.interpret.arrays import any_of
 from policyengine.shell.interpret.assignments import give
 from policyengine.shell.interpret.choices import every
 from policyengine.shell.interpret.joining import a_round, is_long, loop
-from policyengine.shell.interpret.machine import MAX_PASSES, Machine, Variable, join_values
+from policyengine.shell.interpret.machine import MAX_PASSES, Machine, Variable
 from policyengine.shell.interpret.redirects import in_redirects
+from policyengine.shell.interpret.several import join_values
 from policyengine.shell.interpret.ways import in_loop
 from policyengine.shell.interpret.words import expand_all, expand_body
 from policyengine.shell.nodes import ArithmeticFor, Background, For, Select, SimpleCommand, Statement, While, Word, walk

@@ -18,7 +18,6 @@ from policyengine.effects import (
     Left,
     Opaque,
     Span,
-    Taint,
     Taints,
     Where,
     WrittenFile,
@@ -26,7 +25,7 @@ from policyengine.effects import (
 from policyengine.records import NamedTuple
 from policyengine.shell.interpret.alternatives import apart
 from policyengine.shell.interpret.notes import Note, Step, note_stream, note_variable
-from policyengine.shell.interpret.streams import MAX_TEXT, OUTER_INPUT, Sink, Stream, shared_start
+from policyengine.shell.interpret.streams import MAX_TEXT, OUTER_INPUT, Sink, Stream
 from policyengine.shell.interpret.trees import LAID, arrived_at
 from policyengine.shell.interpret.ways import NO_WAYS, Ways, in_program, in_subshell
 from policyengine.shell.nodes import Function, Script, Statement
@@ -40,10 +39,9 @@ MAX_COMMANDS, CHARACTERS_PER_COMMAND = 700, 64  # simple commands that are inter
 MAX_FIELDS, CHARACTERS_PER_FIELD = 10_000, 4  # arguments and what comes out of expansions; likewise
 MAX_CODE = 64 * 1024  # characters of computed and nested code beyond the length of the text itself
 MAX_PASSES = 200  # loop bodies interpreted more than once, over the whole call
-MAX_CHOICES, MAX_VERSIONS = 4, 16  # alternatives kept of one variable, and of one file's text
+MAX_VERSIONS = 16  # alternatives kept of one file's text
 MAX_APPENDED = 4  # texts of a file to which something is appended; beyond, only the last one grows
 
-SURROUNDINGS: Taints = frozenset({Taint.SURROUNDINGS})  # of one of several values alone: its default is another one
 
 Answer = TypeVar("Answer")
 
@@ -392,19 +390,3 @@ def _appended(before: str | None, text: str | None) -> str | None:
 
 def _exported(cell: object) -> bool:
     return isinstance(cell, tuple) and not (isinstance(cell, Variable) and "x" not in cell.attributes)
-
-
-def join_values(choices: Sequence[Value]) -> tuple[Value, ...]:
-    """Alternatives without repetition; beyond `MAX_CHOICES` only what they have in common."""
-    distinct = tuple(dict.fromkeys(choices))
-    if len(distinct) <= MAX_CHOICES:
-        return distinct
-    texts = [value.text for value in distinct if value.exact]
-    return (common(distinct)._replace(rest="\n".join(texts)[:MAX_TEXT]),)
-
-
-def common(choices: Sequence[Value]) -> Value:
-    """What is certain of a value that may be any of these or more like them: the beginning that they share."""
-    start = shared_start([value.text for value in choices])
-    taint = frozenset().union(*[value.taint for value in choices])
-    return Value(start, exact=False, taint=taint - SURROUNDINGS if taint else taint)

@@ -9,7 +9,8 @@ from policyengine.shell.interpret.arrays import ANY, any_number, any_of, candida
 from policyengine.shell.interpret.choices import chosen, picked
 from policyengine.shell.interpret.globs import computable, replaced, without_prefix, without_suffix
 from policyengine.shell.interpret.latent import expanded, named
-from policyengine.shell.interpret.machine import SURROUNDINGS, Machine, common
+from policyengine.shell.interpret.machine import Machine
+from policyengine.shell.interpret.several import SURROUNDINGS, common
 from policyengine.shell.interpret.streams import MAX_TEXT
 from policyengine.shell.nodes import Literal, Parameter, Word
 from policyengine.shell.values import UNKNOWN, Value, from_template

@@ -14,10 +14,11 @@ from policyengine.shell.interpret.builtins.call import Call, flags, operands
 from policyengine.shell.interpret.customs import anywhere
 from policyengine.shell.interpret.held import holds, run_held
 from policyengine.shell.interpret.latent import assigned, named
-from policyengine.shell.interpret.machine import Machine, Variable, join_values
+from policyengine.shell.interpret.machine import Machine, Variable
 from policyengine.shell.interpret.parameters import variable_values
 from policyengine.shell.interpret.redirects import place_of
 from policyengine.shell.interpret.secrets import PATH_MAX
+from policyengine.shell.interpret.several import join_values
 from policyengine.shell.interpret.streams import Stream
 from policyengine.shell.nodes import Assignment, Literal, Word
 from policyengine.shell.paths import Place
