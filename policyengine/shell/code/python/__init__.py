@@ -15,7 +15,10 @@ from policyengine.records import NamedTuple
 from policyengine.shell.code.acts import Act, Kind
 from policyengine.shell.code.python.bindings import FUNCTIONS, blocks, leave, mark
 from policyengine.shell.code.python.calls import CALLS, METHODS, PREFIXES
+from policyengine.shell.code.python.escapes import Escapes
 from policyengine.shell.code.python.expressions import LETTER
+from policyengine.shell.code.python.files import Handler
+from policyengine.shell.code.python.repeats import Given, Repeats, given_to, unknown_to
 from policyengine.shell.code.python.roundabout import handed
 from policyengine.shell.code.python.values import Scope
 from policyengine.shell.paths import base_name, without_exe
@@ -39,7 +42,7 @@ def read_python(text: str) -> list[Act]:
         tree = ast.parse(_without_magics(readable))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return [Act(Kind.OPAQUE, Value(""), ("not valid Python",))]
-    return _Reader(text, exact=readable == text).read(tree)
+    return _Reader(text, tree, exact=readable == text).read(tree)
 
 
 def is_filled_in(template: str) -> bool:
@@ -90,19 +93,30 @@ def _magics_blanked(text: str) -> str:
 
 
 class _Block(NamedTuple):
-    """Nodes that run or not, or in a function; `mark` says where they began, once they have."""
+    """Nodes that run or not, or in a function; `mark` says where they began, once they have.
+
+    `given` lets names hold something when it begins; `name` is that of a function that is read at a call.
+    """
 
     nodes: Sequence[ast.AST]
     function: bool
+    given: Given | None = None
+    name: str = ""
     mark: tuple[int, int, int] | None = None
 
 
 class _Reader:
-    """One pass over a tree, statements in order; functions and classes are read as if they were called."""
+    """One pass over a tree, statements in order; loops over known values are read once for each of them.
 
-    def __init__(self, text: str, *, exact: bool) -> None:
+    Functions that are only called by their name are read where they are called, others as if they were.
+    """
+
+    def __init__(self, text: str, tree: ast.Module, *, exact: bool) -> None:
         self.acts: list[Act] = []
         self.scope = Scope()
+        self.escapes = Escapes()
+        self.repeats = Repeats(tree)
+        self.entered: list[str] = []  # functions that are being read at a call
         self.starts = _line_starts(text)
         self.located = exact and text.isascii()
 
@@ -119,15 +133,16 @@ class _Reader:
                 self.acts.append(Act(Kind.OPAQUE, Value(""), ("too much code to be read",)))
                 break
             self.scope.learn(node)
+            self.acts += self.escapes.of(node, self.scope)
             if isinstance(node, ast.Call):
                 self._call(node)
-                for made in handed(self.scope, node, CALLS):
-                    self._call(made)
+                self._hand(node)
+                pending += self._own(node)
             elif isinstance(node, ast.Import | ast.ImportFrom):
                 self.acts += _imported(node)
             elif isinstance(node, ast.While) and _forks_on(node, self.scope):
                 self.acts.append(Act(Kind.EXHAUST, more=("fork-bomb",)))
-            pending.extend(reversed(_parts(node)))
+            pending.extend(reversed(self._parts(node)))
         self._driven()
         texts = {act.value.text for act in self.acts if act.words and act.kind in _WRITING}
         return [act for act in self.acts if act.words or act.kind not in _WRITING or act.value.text not in texts]
@@ -135,27 +150,76 @@ class _Reader:
     def _enter_or_leave(self, block: _Block, pending: list[ast.AST | _Block]) -> None:
         if block.mark is not None:
             leave(self.scope, block.mark, function=block.function)
-        else:
-            pending.append(block._replace(mark=mark(self.scope)))
-            pending.extend(reversed(block.nodes))
+            if block.name:
+                self.entered.remove(block.name)
+            return
+        pending.append(block._replace(mark=mark(self.scope)))
+        if block.name:
+            self.entered.append(block.name)
+        if block.given is not None:
+            block.given(self.scope)
+        pending.extend(reversed(block.nodes))
+
+    def _handler(self, name: str) -> Handler | None:
+        handler = CALLS.get(name) or next(
+            (CALLS[full] for star in self.scope.stars if (full := f"{star}.{name}") in CALLS), None
+        )
+        return handler or next((make for start, make in PREFIXES.items() if name.startswith(start)), None)
+
+    def _hand(self, node: ast.Call) -> None:
+        for made in handed(self.scope, node, CALLS):
+            self.escapes.accounted(made.func)
+            self._call(made)
+
+    def _own(self, node: ast.Call) -> list[_Block]:
+        """The body of a function of the code's own, with what this call gives it."""
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        function = self.repeats.own.get(name)
+        if function is None:
+            return []
+        if name not in self.entered and self.repeats.afford(function.body, 1):
+            self.escapes.accounted(*node.args, *[keyword.value for keyword in node.keywords])
+            return [_Block(function.body, _is_closed(function.body), given_to(self.scope, function, node), name)]
+        if name in self.repeats.read:
+            return []
+        self.repeats.read.add(name)
+        return [_Block(function.body, _is_closed(function.body), unknown_to(function))]
 
     def _call(self, node: ast.Call) -> None:
         name = self.scope.name_of(node.func)
         found: list[Act] = []
         if name is not None:
-            handler = (
-                CALLS.get(name)
-                or CALLS.get(name.removeprefix("builtins."))
-                or next((make for start, make in PREFIXES.items() if name.startswith(start)), None)
-            )
+            handler = self._handler(name)
             if handler is not None:
                 found = handler(node, self.scope)
+            elif name[:1] == "?":
+                found = [Act(Kind.OPAQUE, more=("which function is called is not known",))]
         if not found and isinstance(node.func, ast.Attribute):
             method = METHODS.get(node.func.attr)
             if method is not None and (name is None or name not in CALLS):
                 found = method(node, self.scope)
         start, end = self._offsets(node)
         self.acts += [act._replace(start=start, end=end) for act in found]
+
+    def _parts(self, node: ast.AST) -> list[ast.AST | _Block]:
+        """The children of a node, those together that run or not, or several times."""
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and self.repeats.own.get(node.name) is node:
+            return [node.args]
+        children = _children(node)
+        if isinstance(node, FUNCTIONS):
+            return [_Block(children, _is_closed(children))]
+        if isinstance(node, _COMPREHENSIONS) and len(node.generators) == 1:
+            made = [child for child in children if not isinstance(child, ast.comprehension)]
+            rounds = self.repeats.rounds(self.scope, node.generators[0], made)
+            return [node.generators[0], *[_Block(made, False, given) for given in rounds]] if rounds else [*children]
+        inside = blocks(node)
+        return _in_blocks(node, children, inside, self._rounds(node)) if inside else [*children]
+
+    def _rounds(self, node: ast.AST) -> list[Given]:
+        if not isinstance(node, ast.For):
+            return []
+        self.escapes.accounted(*node.iter.elts if isinstance(node.iter, ast.List | ast.Tuple) else ())
+        return self.repeats.rounds(self.scope, node, node.body)
 
     def _offsets(self, node: ast.Call) -> tuple[int, int]:
         last = node.end_lineno or node.lineno
@@ -203,20 +267,20 @@ _WRITING = (Kind.WRITE, Kind.APPEND)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-def _parts(node: ast.AST) -> list[ast.AST | _Block]:
-    """The children of a node, those together that run or not."""
-    children = _children(node)
-    if isinstance(node, FUNCTIONS):
-        return [_Block(children, function=not any(isinstance(child, ast.Global | ast.Nonlocal) for child in children))]
-    parts: list[ast.AST | _Block] = []
-    inside = blocks(node)
-    if not inside:
-        return [*children]
+def _in_blocks(
+    node: ast.AST, children: Sequence[ast.AST], inside: Sequence[Sequence[ast.AST]], rounds: Sequence[Given]
+) -> list[ast.AST | _Block]:
     apart = {id(inner) for block in inside for inner in block}
-    parts += [child for child in children if id(child) not in apart]
+    parts: list[ast.AST | _Block] = [child for child in children if id(child) not in apart]
     at = len(parts) - len(getattr(node, "handlers", ()))
-    new = [_Block(block, function=False) for block in inside]
-    return [*parts[:at], *new[:1], *parts[at:], *new[1:]]
+    new = [_Block(block, False) for block in inside]
+    first = [new[0]._replace(given=given) for given in rounds] or new[:1]
+    return [*parts[:at], *first, *parts[at:], *new[1:]]
+
+
+def _is_closed(nodes: Sequence[ast.AST]) -> bool:
+    """Whether what a function assigns is its own."""
+    return not any(isinstance(child, ast.Global | ast.Nonlocal) for child in nodes)
 
 
 def _children(node: ast.AST) -> list[ast.AST]:

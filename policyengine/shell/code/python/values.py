@@ -115,8 +115,8 @@ class Scope:
             self._result(name, value, dotted)
             return
         self.objects.pop(name, None)
-        alias = self.name_of(value) if isinstance(value, ast.Attribute | ast.Name | ast.Subscript) else None
-        if alias is not None and self._is_alias(value, alias):
+        alias = self.alias_of(value)
+        if alias is not None:
             self.names[name] = alias
 
     def _result(self, name: str, call: ast.Call, dotted: str) -> None:
@@ -128,8 +128,13 @@ class Scope:
             if plainly(module):
                 self.names[name] = module.text
 
-    def _is_alias(self, value: ast.expr, alias: str) -> bool:
-        return "." in alias or alias in _ALIASED or (isinstance(value, ast.Name) and value.id in self.names)
+    def alias_of(self, value: ast.expr) -> str | None:
+        """The function or module that an expression is another name of."""
+        if not isinstance(value, ast.Attribute | ast.Name | ast.Subscript):
+            return None
+        name = self.name_of(value)
+        known = isinstance(value, ast.Name) and value.id in self.names
+        return name if name is not None and ("." in name or name in _ALIASED or known) else None
 
     def hold(self, name: str, text: Value, words: tuple[Value, ...] | None = None) -> None:
         """Let a name hold a text that is known as far as that goes, or a list of such texts."""
