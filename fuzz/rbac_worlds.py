@@ -1,7 +1,7 @@
 """Small random worlds of roles: a Casbin model, its policy lines, and requests that come close to them.
 
 Biased to what is easily got wrong: chains of roles around the depth limit, cycles, globs and prefixes, denials beside
-grants, domains, `*` as a value, names that end in slashes or begin with dots.
+grants, domains, `*` as a value, names that end in slashes or begin with dots, or hold what keys are made with.
 """
 
 from __future__ import annotations
@@ -25,6 +25,14 @@ NAMES = (
     "*",
     "a*b",
 )
+MARKED = (
+    "\0bash",
+    "bash\0",
+    "\1",
+    "b\0invoke\0",
+    "\x012\1b",
+    "\x013\1mcp__",
+)  # with what keys of an index are made with
 PREFIXES = ("mcp__github__*", "mcp__git*", "mcp__*", "*", "bash", "b*", "bash*", "mcp__github__get", "a*")
 GLOBS = (*PREFIXES, "mcp__*__get", "?ash", "b?s?", "*s*", "*a*h", "mcp__*t*__*", ".b*", "*h")
 PYCASBIN_GLOBS = (*GLOBS, "a/*", "[ab]ash", "{bash}", "**")  # these are left to pycasbin
@@ -105,11 +113,11 @@ def _fields(chance: random.Random, domains: bool, chain: list[str]) -> list[_Fie
         fields.append(_Field("kind", '(p.kind == "*" || p.kind == r.kind)', ("tool", "model", "*"), ("tool", "model")))
     term, said = chance.choice((
         ("r.name == p.name", NAMES[:6]),
-        ("keyMatch(r.name, p.name)", (*PREFIXES, "*", "*", "mcp__*")),
+        ("keyMatch(r.name, p.name)", (*PREFIXES, "*", "*", "mcp__*", *(MARKED if chance.random() < 0.1 else ()))),
         ("globMatch(r.name, p.name)", (*GLOBS, "*", "mcp__*") if chance.random() < 0.8 else PYCASBIN_GLOBS),
         ("g2(r.name, p.name)", GLOBS),
     ))  # fmt: skip
-    fields.append(_Field("name", term, said, NAMES))
+    fields.append(_Field("name", term, said, (*NAMES, *MARKED[:2], chance.choice(MARKED))))
     fields.append(
         _Field(
             "act",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -34,16 +34,17 @@ def _one_flatter(links: Links, depth: int) -> Hierarchy:
     return Hierarchy(links, depth - 1)
 
 
-def _without_denials(builder: Builder, line: Sequence[str], number: int) -> None:
-    if line[-1] != "deny":
-        _ADD(builder, line, number)
+def _without_denials(builder: Builder, columns: Sequence[Sequence[str]], numbers: Iterable[int]) -> None:
+    lines = list(zip(zip(*columns, strict=True), numbers, strict=True))
+    kept = [(line, number) for line, number in lines if line[-1] != "deny"] or lines[:1]
+    _ADD(builder, list(zip(*(line for line, _ in kept), strict=True)), [number for _, number in kept])
 
 
-def _without_prefixes(builder: Builder, line: Sequence[str], number: int) -> None:
-    _ADD(builder, [field.replace("*", "+") for field in line], number)
+def _without_prefixes(builder: Builder, columns: Sequence[Sequence[str]], numbers: Iterable[int]) -> None:
+    _ADD(builder, [[field.replace("*", "+") for field in column] for column in columns], numbers)
 
 
-_ADD: Callable[[Builder, Sequence[str], int], None] = Builder.add
+_ADD: Callable[[Builder, Sequence[Sequence[str]], Iterable[int]], None] = Builder.add
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from casbin.rbac.default_role_manager import RoleManager
 from policyengine.config.rbac.conf import Model
 from policyengine.config.rbac.lines import Row
 from policyengine.errors import LoadError
-from policyengine.policies.rbac import Combining, one_by_one
+from policyengine.policies.rbac import Combining, Many, one_by_one
 
 
 class Enforced:
@@ -68,7 +68,7 @@ class Enforced:
         denies = line and self._denials_count and (self._effect is None or line[self._effect] == "deny")
         return -number if denies else 0
 
-    def decide_each(self, subjects: Sequence[str], asked: Sequence[Sequence[str]]) -> list[int]:
+    def decide_each(self, subjects: Sequence[str], asked: Many) -> list[int]:
         """Answer as `Index.decide_each` does."""
         return one_by_one(self.decide, subjects, asked)
 

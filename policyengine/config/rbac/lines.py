@@ -1,26 +1,50 @@
-"""Policy lines, from Casbin's CSV or any pycasbin adapter, checked one by one.
+"""Policy lines, from Casbin's CSV or any pycasbin adapter, some thousands at a time.
 
-Casbin's CSV knows no quotes and no comments behind a value, and drops what it does not understand: a denying line
-that is dropped, or never matches, allows. So what looks like a mistake is refused, with its line.
+Casbin's CSV knows no quotes, and no comments behind a value. A line's place in the text is its number.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import compress, count, repeat
 from typing import Protocol, TypeAlias
 
-from policyengine.config.rbac.conf import Model
 from policyengine.errors import LoadError
-from policyengine.policies.rbac import Match, Shape
 from policyengine.records import NamedTuple
 
 Row: TypeAlias = "tuple[int, str, Sequence[str]]"  # number from 1, type (`p`, `g`, `g2` …), fields
-_EVAL = re.compile(r"\beval\s*\(")
-_COMMENT = re.compile(r"\s#")
+PART = 1 << 18  # characters of a text that are read at once
+BLOCK = 5_000  # rows of an adapter that are
 _MARKS = re.compile(r"[,\[\]()]")
-EFFECTS = ("allow", "deny")
+_OTHER_SPACES = "\t\v\f\r\x1c\x1d\x1e\x1f"  # what `str.strip` takes away of ASCII, but for blanks and ends of lines
+
+
+class Columns(NamedTuple):
+    """Rows of one type: their numbers, and all their first fields, all their second fields, and so on."""
+
+    kind: str
+    numbers: Sequence[int]
+    fields: Sequence[Sequence[str]]
+
+
+class Block(Protocol):
+    """Some rows."""
+
+    def rows(self) -> Sequence[Row]:
+        """Give them one by one.
+
+        Raises:
+            LoadError: one cannot be read.
+        """
+
+    def columns(self, sizes: Mapping[str, int]) -> list[Columns] | None:
+        """Give them by type; None where one is of another type, or does not have the number of fields of its type.
+
+        Raises:
+            LoadError: one cannot be read.
+        """
 
 
 class Source(Protocol):
@@ -28,13 +52,62 @@ class Source(Protocol):
 
     file: str
 
-    def __iter__(self) -> Iterator[Row]:
+    def blocks(self) -> Iterator[Block]:
         """Go through the rows."""
 
     def digest(self) -> str:
         """SHA-256, hex, of the rows as they are written."""
 
 
+# ---------------------------------------------------------------------------------------------------------------- rows
+class RowsBlock(NamedTuple):
+    """Rows that have been read."""
+
+    of: Sequence[Row]
+
+    def rows(self) -> Sequence[Row]:
+        """Give them one by one."""
+        return self.of
+
+    def columns(self, sizes: Mapping[str, int]) -> list[Columns] | None:
+        """Give them by type, as `Block` says."""
+        if any(sizes.get(kind) != len(fields) for _, kind, fields in self.of):
+            return None
+        of_kinds = {kind: [row for row in self.of if row[1] == kind] for kind in sizes}
+        return [
+            Columns(kind, [row[0] for row in rows], tuple(zip(*(row[2] for row in rows), strict=True)))
+            for kind, rows in of_kinds.items()
+            if rows
+        ]
+
+
+class RowLines:
+    """Rows that somebody else has read; the number of a row is its place among them."""
+
+    __slots__ = ("_rows", "file")
+
+    def __init__(self, rows: Iterable[tuple[str, Sequence[str]]], file: str) -> None:
+        self._rows = tuple((kind, tuple(fields)) for kind, fields in rows)
+        self.file = file
+
+    def blocks(self) -> Iterator[RowsBlock]:
+        """Go through the rows."""
+        for start in range(0, len(self._rows), BLOCK):
+            rows = enumerate(self._rows[start : start + BLOCK], start + 1)
+            yield RowsBlock([(number, kind, fields) for number, (kind, fields) in rows])
+
+    def digest(self) -> str:
+        """SHA-256, hex, of the rows."""
+        digest = hashlib.sha256()
+        for kind, fields in self._rows:
+            for part in (kind, *fields):
+                data = part.encode("utf-8", "surrogatepass")
+                digest.update(len(data).to_bytes(8, "big") + data)
+            digest.update(b"\xff" * 8)
+        return digest.hexdigest()
+
+
+# ---------------------------------------------------------------------------------------------------------------- texts
 class CsvLines:
     """The lines of a text in Casbin's CSV."""
 
@@ -44,18 +117,53 @@ class CsvLines:
         self._text = text
         self.file = file
 
-    def __iter__(self) -> Iterator[Row]:
-        are_flat, strip = _is_flat(self._text), str.strip
-        for number, raw in enumerate(self._text.split("\n"), 1):
-            line = strip(raw)
-            if line and line[0] != "#":
-                is_flat = are_flat or _is_flat(line)
-                fields = list(map(strip, line.split(","))) if is_flat else self._nested(line, number)
-                yield number, fields[0], fields[1:]
+    def blocks(self) -> Iterator[TextBlock]:
+        """Go through the lines, those of some hundred thousand characters at a time."""
+        start, number = 0, 1
+        while (end := self._text.find("\n", start + PART)) >= 0:
+            part = self._text[start:end]
+            yield TextBlock(part, number, self.file)
+            start, number = end + 1, number + part.count("\n") + 1
+        yield TextBlock(self._text[start:], number, self.file)
 
     def digest(self) -> str:
         """SHA-256, hex, of the text."""
         return hashlib.sha256(self._text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class TextBlock(NamedTuple):
+    """Lines of a text; `first` is the number of the first."""
+
+    text: str
+    first: int
+    file: str
+
+    def rows(self) -> Sequence[Row]:
+        """Read line by line."""
+        strip, rows = str.strip, []
+        for number, raw in enumerate(self.text.split("\n"), self.first):
+            line = strip(raw)
+            if line and line[0] != "#":
+                fields = list(map(strip, line.split(","))) if _is_flat(line) else self._nested(line, number)
+                rows.append((number, fields[0], fields[1:]))
+        return rows
+
+    def columns(self, sizes: Mapping[str, int]) -> list[Columns] | None:
+        """Read all lines at once where blanks stand only after commas, and nothing else that has to be looked at."""
+        quickly = self._columns(sizes) if self.text.isascii() and _is_flat(self.text) else None
+        return RowsBlock(self.rows()).columns(sizes) if quickly is None else quickly
+
+    def _columns(self, sizes: Mapping[str, int]) -> list[Columns] | None:
+        if any(space in self.text for space in _OTHER_SPACES):
+            return None
+        lines = self.text.replace(", ", ",").split("\n")
+        columns = [_of_kind(kind, size, lines, self.first) for kind, size in sizes.items()]
+        found = [one for one in columns if one is not None and one.numbers]
+        if len(lines) > sum(len(one.numbers) for one in found):
+            kinds = tuple(f"{kind}," for kind in sizes)
+            if None in columns or any(line and line[0] != "#" and not line.startswith(kinds) for line in lines):
+                return None
+        return found
 
     def _nested(self, line: str, number: int) -> list[str]:
         """Fields of a line with brackets, in which commas do not separate."""
@@ -78,81 +186,12 @@ def _is_flat(line: str) -> bool:
     return "(" not in line and "[" not in line and ")" not in line and "]" not in line
 
 
-class RowLines:
-    """Rows that somebody else has read; the number of a row is its place among them."""
-
-    __slots__ = ("_rows", "file")
-
-    def __init__(self, rows: Iterable[tuple[str, Sequence[str]]], file: str) -> None:
-        self._rows = tuple((kind, tuple(fields)) for kind, fields in rows)
-        self.file = file
-
-    def __iter__(self) -> Iterator[Row]:
-        for number, (kind, fields) in enumerate(self._rows, 1):
-            yield number, kind, fields
-
-    def digest(self) -> str:
-        """SHA-256, hex, of the rows."""
-        digest = hashlib.sha256()
-        for kind, fields in self._rows:
-            for part in (kind, *fields):
-                data = part.encode("utf-8", "surrogatepass")
-                digest.update(len(data).to_bytes(8, "big") + data)
-            digest.update(b"\xff" * 8)
-        return digest.hexdigest()
-
-
-class Checker(NamedTuple):
-    """What a line has to be under a model."""
-
-    file: str
-    sizes: dict[str, int]
-    fields: tuple[str, ...]
-    effect: int | None
-    prefixes: tuple[int, ...]  # positions under `keyMatch`
-
-    def check(self, row: Row) -> None:
-        """Pass a row that can be trusted to mean what it says.
-
-        Raises:
-            LoadError: it cannot.
-        """
-        number, kind, fields = row
-        size = self.sizes.get(kind)
-        if size is None:
-            raise self._error(number, kind, "a line of a type that the model does not have", ", ".join(self.sizes))
-        if len(fields) != size:
-            names = ", ".join(self.fields) if kind == "p" else "the names of its definition"
-            raise self._error(number, kind, f"{len(fields)} fields", f"{size}: {names}")
-        text = ",".join(fields)
-        if '"' in text or "#" in text or "eval" in text or "" in fields:
-            self._check_texts(number, kind, fields)
-        if kind == "p":
-            if self.effect is not None and fields[self.effect] not in EFFECTS:
-                raise self._error(number, "eft", f"the effect `{fields[self.effect]}`", "`allow` or `deny`")
-            for position in self.prefixes:
-                if "*" in fields[position][:-1]:
-                    raise self._error(number, self.fields[position], "text after a `*`, which keyMatch does not read",
-                                      "`*` at the end, or globMatch in the model")  # fmt: skip
-
-    def _check_texts(self, number: int, kind: str, fields: Sequence[str]) -> None:
-        for position, text in enumerate(fields):
-            name = self.fields[position] if kind == "p" else kind
-            if not text:
-                raise self._error(number, name, "an empty field", "a value")
-            if '"' in text:
-                raise self._error(number, name, "a quote, which Casbin takes for a part of the value", "the bare value")
-            if _COMMENT.search(text):
-                raise self._error(number, name, "a comment behind a value, which Casbin takes for a part of it",
-                                  "comments on lines of their own")  # fmt: skip
-            if _EVAL.search(text):
-                raise self._error(number, name, "`eval()`, which would run text of a policy as code", "a plain value")
-
-    def _error(self, number: int, field: str, message: str, expected: str) -> LoadError:
-        return LoadError(message, file=self.file, line=number, field=field, expected=expected)
-
-
-def checker_of(model: Model, shape: Shape | None, file: str) -> Checker:
-    """Say what lines have to be under a model."""
-    prefixes = () if shape is None else tuple(term.policy for term in shape.terms if term.match is Match.KEY)
-    return Checker(file, {"p": len(model.policy)} | model.roles, model.policy, model.effect, prefixes)
+def _of_kind(kind: str, size: int, lines: Sequence[str], first: int) -> Columns | None:
+    """The lines of a type; None where one has another number of fields, or a blank."""
+    are_of_kind = list(map(str.startswith, lines, repeat(f"{kind},")))
+    chosen = list(compress(lines, are_of_kind))
+    text = ",".join(chosen)
+    if " " in text or any(map(size.__ne__, map(str.count, chosen, repeat(",")))):
+        return None
+    fields, step = text.split(","), size + 1
+    return Columns(kind, list(compress(count(first), are_of_kind)), [fields[at::step] for at in range(1, step)])

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence, Set
+from itertools import repeat
 
+from policyengine.config.rbac.checking import checker_of
 from policyengine.config.rbac.conf import Model, model_of
 from policyengine.config.rbac.installed import check_installed
-from policyengine.config.rbac.lines import Row, Source, checker_of
+from policyengine.config.rbac.lines import Row, Source
 from policyengine.config.rbac.matcher import shape_of
 from policyengine.errors import LoadError
 from policyengine.model import Outcome
 from policyengine.policies.rbac import (
     DEPTH,
+    NOWHERE,
     SOURCES,
     Answers,
     Builder,
@@ -23,6 +27,7 @@ from policyengine.policies.rbac import (
     Match,
     NotIndexable,
     Rbac,
+    Roles,
     Shape,
     picker,
 )
@@ -48,7 +53,6 @@ class Settings(Record):
 
 
 DEFAULTS = Settings()
-SHORT = 10  # characters; kinds, actions and effects are, and most names of tools are not
 
 
 class Compiled(NamedTuple):
@@ -137,43 +141,42 @@ def _placed(shape: Shape, places: Sequence[int]) -> Shape:
 
 def _indexed(model: Model, shape: Shape, source: Source, depth: int, subject: int | None) -> Compiled:
     checker, links = checker_of(model, shape, source.file), _links(model)
-    builder = Builder(shape, subject)
-    counts = {"allow": 0, "deny": 0}
-    one: dict[str, str] = {}  # equal short texts are kept once
-    known = one.setdefault
-    alone: dict[str, tuple[str]] = {}
-    for row in source:
-        checker.check(row)
-        number, kind, fields = row
-        fields = [known(field, field) if len(field) <= SHORT else field for field in fields]
-        if kind == "p":
-            builder.add(fields, number)
-            counts["allow" if shape.effect is None else fields[shape.effect]] += 1
-        else:
-            _link(links[kind], fields, alone)
+    builder, counts = Builder(shape, subject), Counter[str]()
+    alone: dict[str, Roles] = {}
+    for block in source.blocks():
+        for columns in checker.columns(block):
+            if columns.kind == "p":
+                builder.add(columns.fields, columns.numbers)
+                counts += _effects(columns.fields, shape.effect)
+            else:
+                _link(links[columns.kind], columns.fields, alone)
     _check_counts(model, source, counts)
     index = builder.build({name: Hierarchy(found, depth) for name, found in links.items()})
     return Compiled(index, index.subjects, True)
 
 
+def _effects(columns: Sequence[Sequence[str]], effect: int | None) -> Counter[str]:
+    return Counter(allow=len(columns[0])) if effect is None else Counter(columns[effect])
+
+
 def _enforced(model: Model, source: Source, depth: int, fields: Sequence[Field]) -> Compiled:
     from policyengine.config.rbac.enforcer import Enforced  # noqa: PLC0415  casbin, 200 ms
 
-    checker, counts = checker_of(model, None, source.file), {"allow": 0, "deny": 0}
+    checker, counts = checker_of(model, None, source.file), Counter[str]()
     rows: list[Row] = []
-    for row in source:
-        checker.check(row)
-        rows.append(row)
-        if row[1] == "p":
-            counts["allow" if model.effect is None else row[2][model.effect]] += 1
+    for block in source.blocks():
+        for columns in checker.columns(block):
+            if columns.kind == "p":
+                counts += _effects(columns.fields, model.effect)
+        rows += block.rows()
     _check_counts(model, source, counts)
     pick = picker(fields) if fields else tuple
     subject = model.request[fields.index(Field.SUBJECT)] if fields else ""
     return Compiled(Enforced(model, rows, depth, pick), _subjects(model, rows, subject), False)
 
 
-def _check_counts(model: Model, source: Source, counts: dict[str, int]) -> None:
-    if not sum(counts.values()):
+def _check_counts(model: Model, source: Source, counts: Counter[str]) -> None:
+    if not counts.total():
         raise LoadError(
             "no policy lines", file=source.file, field="p", expected=f"lines `p, {', '.join(model.policy)}`"
         )
@@ -186,12 +189,19 @@ def _links(model: Model) -> dict[str, Links]:
     return {name: {} for name in model.roles}
 
 
-def _link(links: Links, fields: Sequence[str], alone: dict[str, tuple[str]]) -> None:
-    """Add a link; the tuples of names with one role are kept once for each role."""
-    below, role = fields[0], fields[1]
-    direct = links.setdefault(fields[2] if len(fields) > 2 else "", {})
-    known = direct.get(below)
-    direct[below] = alone.setdefault(role, (role,)) if known is None else (*known, role)
+def _link(links: Links, columns: Sequence[Sequence[str]], alone: dict[str, Roles]) -> None:
+    """Add links; the tuples of names with one role are kept once for each role."""
+    below, roles = columns[0], columns[1]
+    domains = columns[2] if len(columns) > 2 else repeat(NOWHERE)
+    for role in set(roles):
+        alone.setdefault(role, (role,))
+    for name, role, domain in zip(below, roles, domains):  # noqa: B905  one may be endless
+        direct = links.get(domain)
+        if direct is None:
+            direct = links[domain] = {}
+        known = direct.setdefault(name, alone[role])
+        if known is not alone[role]:
+            direct[name] = (*known, role)
 
 
 def _subjects(model: Model, rows: Sequence[Row], subject: str) -> frozenset[str]:

@@ -3,10 +3,10 @@
 `config.rbac` loads; here are only values. One `Rbac` filters catalogues, decides calls and decides routes.
 """
 
-from policyengine.policies.rbac.asking import SOURCES, Source, one_by_one, picker
+from policyengine.policies.rbac.asking import SOURCES, Many, Source, one_by_one, picker
 from policyengine.policies.rbac.building import Builder, NotIndexable
 from policyengine.policies.rbac.catalogue import Catalogues, filtered
-from policyengine.policies.rbac.hierarchy import DEPTH, Hierarchy, Links
+from policyengine.policies.rbac.hierarchy import DEPTH, NOWHERE, Hierarchy, Links, Roles
 from policyengine.policies.rbac.index import Choosing, Index
 from policyengine.policies.rbac.rbac import (
     INVOKE,
@@ -21,7 +21,7 @@ from policyengine.policies.rbac.shape import Combining, Match, Shape, Term
 from policyengine.policy import DISCOVERY
 
 __all__ = [
-    "DEPTH", "DISCOVERY", "INVOKE", "PERMISSIONS", "SOURCES", "Answers", "Builder", "Catalogues", "Choosing",
-    "Combining", "Hierarchy", "Index", "Lines", "Links", "Match", "NotIndexable", "Rbac", "RoutePermissions",
-    "Shape", "Source", "Term", "filtered", "one_by_one", "picker", "route_permissions",
+    "DEPTH", "DISCOVERY", "INVOKE", "NOWHERE", "PERMISSIONS", "SOURCES", "Answers", "Builder", "Catalogues",
+    "Choosing", "Combining", "Hierarchy", "Index", "Lines", "Links", "Many", "Match", "NotIndexable", "Rbac",
+    "Roles", "RoutePermissions", "Shape", "Source", "Term", "filtered", "one_by_one", "picker", "route_permissions",
 ]  # fmt: skip

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from operator import itemgetter
 
 from policyengine.model import Resource, ResourceKind
+from policyengine.records import NamedTuple
 
 
 class Source(Enum):
@@ -20,7 +21,28 @@ class Source(Enum):
     ACTION = 5
 
 
-SUBJECT = Source.SUBJECT.value
+SUBJECT, NAME, OBJECT = Source.SUBJECT.value, Source.NAME.value, Source.OBJECT.value
+
+
+class Many(NamedTuple):
+    """Requests that differ in what they are about and in nothing else.
+
+    Attributes:
+        parts: what they have in common; subject, name and object are empty.
+        names: of the resources.
+        things: the same, each in one field (`object_of`); empty texts where no line has both in one.
+    """
+
+    parts: tuple[str, str, str, str, str, str]
+    names: Sequence[str]
+    things: Sequence[str]
+
+    def requests(self, subject: str = "") -> Iterator[tuple[str, ...]]:
+        """Go through the requests."""
+        _, domain, kind, _, _, action = self.parts
+        both = zip(self.names, self.things, strict=True)
+        return ((subject, domain, kind, name, thing, action) for name, thing in both)
+
 
 # What a field of `request_definition` may be called.
 SOURCES: dict[str, Source] = {
@@ -44,28 +66,25 @@ def picker(sources: Sequence[Source]) -> Callable[[Sequence[str]], Sequence[str]
 
 
 def object_of(resource: Resource) -> str:
-    """Name a resource in one field: a tool by its name alone, everything else as `kind:name`.
+    """Name a resource in one field (`name_in_one_field`)."""
+    return name_in_one_field(resource.kind, resource.id)
+
+
+def name_in_one_field(kind: ResourceKind, name: str) -> str:
+    """Give a tool's name alone, and of everything else `kind:name`.
 
     A tool whose name begins with a kind and a colon gets its own kind in front, so that no two resources share a name.
     """
-    kind, name = resource.kind.value, resource.id
-    if resource.kind is ResourceKind.TOOL and name.partition(":")[0] not in _KINDS:
+    if kind is ResourceKind.TOOL and name.partition(":")[0] not in _KINDS:
         return name
-    return f"{kind}:{name}"
+    return f"{kind.value}:{name}"
 
 
-def one_by_one(
-    decide: Callable[[Sequence[str]], int], subjects: Sequence[str], asked: Sequence[Sequence[str]]
-) -> list[int]:
+def one_by_one(decide: Callable[[Sequence[str]], int], subjects: Sequence[str], asked: Many) -> list[int]:
     """Ask about each request under all these names: the line that denies one of them, else one that allows, else 0."""
-    return [_under_all(decide, subjects, parts[SUBJECT + 1 :]) for parts in asked]
+    columns = [list(map(decide, asked.requests(subject))) for subject in subjects]
+    return [_strictest(found) for found in zip(*columns, strict=True)] if columns else [0] * len(asked.names)
 
 
-def _under_all(decide: Callable[[Sequence[str]], int], subjects: Sequence[str], rest: Sequence[str]) -> int:
-    answer = 0
-    for subject in subjects:
-        found = decide((subject, *rest))
-        if found < 0:
-            return found
-        answer = answer or found
-    return answer
+def _strictest(found: Sequence[int]) -> int:
+    return next((number for number in found if number < 0), next(filter(None, found), 0))

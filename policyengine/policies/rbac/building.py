@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import repeat
 from operator import itemgetter
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from policyengine.policies.rbac.asking import NAME, OBJECT
 from policyengine.policies.rbac.globs import can_read, glob_of
 from policyengine.policies.rbac.hierarchy import EVERYWHERE, NOWHERE, Hierarchy
-from policyengine.policies.rbac.index import STAR, Choosing, Cut, Cuts, Index, Key, Parts, Pieces, Table, Tables, ends
+from policyengine.policies.rbac.index import (
+    NO_KEY,
+    NOTHING,
+    STAR,
+    Choosing,
+    Cut,
+    Index,
+    Pieces,
+    Plan,
+    Table,
+    ends,
+    plan_of,
+    tables_of,
+)
+from policyengine.policies.rbac.keys import AROUND_POSITION, BETWEEN, NO_FIELDS, KeyOf, Parts, Way, key_maker, way_of
 from policyengine.policies.rbac.shape import Combining, Match, Shape, Term
-from policyengine.records import NamedTuple
 
 _SAYS_NOTHING = {Combining.ALLOW_OVERRIDE: True, Combining.DENY_ONLY: False}  # whether such a line denies
+Column: TypeAlias = Sequence[str]
 
 
 class NotIndexable(Exception):
@@ -20,7 +36,7 @@ class NotIndexable(Exception):
 
 
 class Builder:
-    """Takes lines one by one and makes an index of them.
+    """Takes lines, many at a time, and makes an index of them.
 
     Args:
         shape: what is compared.
@@ -31,76 +47,84 @@ class Builder:
         literal = [term for match in (Match.ROLE, Match.EQUAL) for term in shape.terms if term.match is match]
         self._lead = next((term for term in literal if term.request == subject), literal[0])
         self._others = tuple(term for term in literal if term.match is Match.ROLE and term is not self._lead)
-        self._lead_at = self._lead.policy
-        self._effect_at = -1 if shape.effect is None else shape.effect
+        self._effect_at = shape.effect
         self._says_nothing = _SAYS_NOTHING.get(shape.combining)
         rest = [term for term in shape.terms if term is not self._lead]
+        self._rest_at = [term.policy for term in rest]
         self._whole = [term for term in rest if term.match in (Match.ROLE, Match.EQUAL) and not _may_be_any(term)]
         self._stars = [term for term in rest if _may_be_any(term)]
         self._keys = [term for term in rest if term.match is Match.KEY]
-        self._keys_at = [term.policy for term in self._keys]
         self._globs = [term for term in rest if term.match is Match.GLOB]
-        self._patterns: dict[Key, _Pattern] = {}  # patterns repeat: there are few
-        self._groups: dict[tuple[Term, ...], _Group] = {}
-        self._own: dict[str, dict[_Group, _Open]] = {}
+        self._patterns: dict[Any, _LinesPattern | _PiecesPattern] = {}  # patterns repeat: there are few
+        self._groups: dict[tuple[Term, ...], _Tables] = {}  # by what is compared
+        self._names: set[str] = set()
 
-    def add(self, line: Sequence[str], number: int) -> None:
-        """Add a policy line (its fields without its type) of a number from 1.
+    def add(self, columns: Sequence[Column], numbers: Iterable[int]) -> None:
+        """Add policy lines of these numbers, from 1 up.
+
+        Args:
+            columns: the first fields of all lines (after the type), their second fields, and so on.
+            numbers: of the lines.
 
         Raises:
-            NotIndexable: it holds a glob that is not read here.
+            NotIndexable: one holds a glob that is not read here, or a character that keys are made with.
         """
-        name = line[self._lead_at]
-        tables = self._own.get(name)
-        if tables is None:
-            tables = self._own[name] = {}
-        denies = self._effect_at >= 0 and line[self._effect_at] == "deny"
-        if denies is self._says_nothing:
-            return
-        pattern = self._pattern(line)
-        table = tables.get(pattern.group)
-        if table is None:
-            table = tables[pattern.group] = pattern.group.table()
-        table.add(line, -number if denies else number, pattern.prefix)
+        _check_marks(columns[at] for at in self._rest_at)
+        patterns, says_nothing = self._patterns, self._says_nothing
+        names, keys = columns[self._lead.policy], self._pattern_keys(columns)
+        self._names.update(names)
+        effects = repeat("allow") if self._effect_at is None else columns[self._effect_at]
+        lines = zip(*columns, strict=True)
+        for name, key, effect, line, number in zip(names, keys, effects, lines, numbers):  # noqa: B905  some are endless
+            denies = effect == "deny"
+            if denies is not says_nothing:
+                pattern = patterns.get(key)
+                if pattern is None:
+                    pattern = patterns[key] = self._new_pattern(line)
+                pattern.add(name, line, -number if denies else number)
 
-    def _pattern(self, line: Sequence[str]) -> _Pattern:
-        """What a line compares: where wildcards of prefixes stand, which fields say `*`, how globs begin and end."""
-        key: Key = tuple([line[at].find(STAR) for at in self._keys_at])
-        if self._stars or self._globs:
-            stars = [line[term.policy] == STAR for term in self._stars]
-            key = (key, *stars, *[_cut(line, term) for term in self._globs])
-        pattern = self._patterns.get(key)
-        if pattern is None:
-            pattern = self._patterns[key] = self._new_pattern(line)
-        return pattern
+    def _pattern_keys(self, columns: Sequence[Column]) -> Iterable[Any]:
+        """What each line compares: where wildcards of prefixes stand, which fields say `*`, how globs begin and end."""
+        compared: list[Iterable[Any]] = [map(str.find, columns[term.policy], repeat(STAR)) for term in self._keys]
+        compared += [map(STAR.__eq__, columns[term.policy]) for term in self._stars]
+        compared += [map(_cut, columns[term.policy]) for term in self._globs]
+        return zip(*compared, strict=True) if compared else repeat(())
 
-    def _new_pattern(self, line: Sequence[str]) -> _Pattern:
+    def _new_pattern(self, line: Sequence[str]) -> _LinesPattern | _PiecesPattern:
         ends = [(term, line[term.policy].find(STAR)) for term in self._keys]
         prefixes = [(term, end) for term, end in ends if end > 0]
         whole = [*self._whole, *(term for term in self._stars if line[term.policy] != STAR)]
         if len(prefixes) > 1 or self._globs:
             whole += [term for term, end in ends if end < 0]
-            return _Pattern(_Group(whole, prefixes, [(term, _cut(line, term)) for term in self._globs]), None)
+            return _PiecesPattern(whole, prefixes, [(term, _cut(line[term.policy])) for term in self._globs])
         whole += [term for term, end in ends if end]
-        group = self._groups.setdefault(tuple(whole), _Group(whole, [], []))
-        return _Pattern(group, _prefix(*prefixes[0], whole) if prefixes else None)
+        group = self._groups.setdefault(tuple(whole), _Tables())
+        return _LinesPattern(group, whole, *(prefixes[0] if prefixes else (None, None)))
 
     def build(self, roles: Mapping[str, Hierarchy]) -> Index | Choosing:
         """Make the index, with the hierarchies that the shape names."""
-        lead, own = self._lead, {name: _closed(tables.values()) for name, tables in self._own.items()}
+        lead, own = self._lead, self._own()
         hierarchy = roles[lead.roles] if lead.match is Match.ROLE else Hierarchy({})
         common = NOWHERE if lead.domain is None else EVERYWHERE if lead.everywhere else None
-        plans: dict[str, Tables] = dict.fromkeys(hierarchy.names, ()) | own
-        domains: dict[str, Mapping[str, Tables]] = {}
-        for domain in hierarchy.domains:
-            above = _tables_above(hierarchy.all_above(domain), own)
-            if domain == common:
-                plans |= {name: own.get(name, ()) + tables for name, tables in above.items()}
-            elif lead.domain is not None:
-                domains[domain] = above
-        always = own.get(STAR, ()) if lead.star else ()
-        index = Index(lead, plans, domains, always)
+        domains = {domain: _plans_above(hierarchy, domain, own) for domain in hierarchy.domains}
+        plans = {} if common is None else domains.pop(common, {})
+        for name, tables in own.items():
+            plans[name] = plan_of((*tables, *tables_of(plans.get(name, NOTHING))))
+        for name in hierarchy.names():
+            plans.setdefault(name, NOTHING)
+        always = plan_of(own.get(STAR, ())) if lead.star else NOTHING
+        index = Index(lead, plans, {} if lead.domain is None else domains, always)
         return Choosing(index, self._others, roles) if self._others else index
+
+    def _own(self) -> dict[str, list[Table | Pieces]]:
+        """The tables of each name that a line is about."""
+        own: dict[str, list[Table | Pieces]] = {name: [] for name in self._names}
+        pieces = [one.named for one in self._patterns.values() if isinstance(one, _PiecesPattern)]
+        named: list[Mapping[str, Table | Pieces]] = [*pieces, *(tables.named for tables in self._groups.values())]
+        for tables in named:
+            for name, table in tables.items():
+                own[name].append(table)
+        return own
 
 
 def _may_be_any(term: Term) -> bool:
@@ -108,129 +132,118 @@ def _may_be_any(term: Term) -> bool:
     return term.star and term.match is Match.EQUAL
 
 
-def _cut(line: Sequence[str], term: Term) -> Cut:
-    said = line[term.policy]
+def _check_marks(columns: Iterable[Column]) -> None:
+    for column in columns:
+        text = "".join(column)
+        if BETWEEN in text or AROUND_POSITION in text:
+            raise NotIndexable(text)
+
+
+def _cut(said: str) -> Cut:
     if not can_read(said):
         raise NotIndexable(said)
     glob = glob_of(said)
     return None if glob is None else (len(glob.head), len(glob.tail))
 
 
-class _Group:
-    """Which pieces of lines are compared with which of a request: the lines that share a table."""
+class _Tables:
+    """Tables of lines that compare the same fields, one for each subject. Equal tuples of ways are kept once."""
 
-    __slots__ = ("globs", "key_of", "key_of_line", "prefixes", "shared", "whole")
+    __slots__ = ("_shared", "named")
 
-    def __init__(self, whole: list[Term], prefixes: list[tuple[Term, int]], globs: list[tuple[Term, Cut]]) -> None:
-        self.whole = whole
-        self.key_of = _picker([term.request for term in whole])
-        self.key_of_line = _picker([term.policy for term in whole])
-        self.prefixes = prefixes
-        self.globs = globs
-        self.shared: dict[Cuts, Cuts] = {}  # equal ones are kept once
+    def __init__(self) -> None:
+        self.named: dict[str, Table] = {}
+        self._shared: dict[tuple[Way, ...], tuple[tuple[Way, ...], tuple[KeyOf, ...]]] = {}
 
-    def table(self) -> _Open:
-        """Make an empty table."""
-        return _OpenPieces(self) if self.prefixes or self.globs else _OpenLines(self)
-
-
-class _Prefix(NamedTuple):
-    """A prefix that lines of a group compare: of which field, how long, and what picks the other fields."""
-
-    policy: int
-    length: int
-    cut: tuple[int, int, Callable[[Parts], Key]]
-    rest_of_line: Callable[[Parts], Key]
-
-
-def _prefix(term: Term, length: int, whole: list[Term]) -> _Prefix:
-    rest = [other for other in whole if other is not term]
-    cut = (term.request, length, _picker([other.request for other in rest]))
-    return _Prefix(term.policy, length, cut, _picker([other.policy for other in rest]))
-
-
-class _Pattern(NamedTuple):
-    """What a line compares: as its group does, and of one field perhaps a prefix."""
-
-    group: _Group
-    prefix: _Prefix | None
-
-
-class _OpenLines:
-    """A table that is being filled with lines of at most one prefix each."""
-
-    __slots__ = ("_cuts", "_group", "_lines")
-
-    def __init__(self, group: _Group) -> None:
-        self._group = group
-        self._cuts: Cuts = ()
-        self._lines: dict[Key, int] = {}
-
-    def add(self, line: Sequence[str], number: int, prefix: _Prefix | None) -> None:
-        if prefix is None:
-            key = self._group.key_of_line(line)
+    def opened(self, name: str, way: Way) -> Table:
+        """Give the table of a name that can be asked in this way."""
+        table = self.named.get(name)
+        if table is None:
+            table = self.named[name] = Table({NO_KEY: 0})
+            ways: tuple[Way, ...] = (way,)
         else:
-            key = (line[prefix.policy][: prefix.length], prefix.length, prefix.rest_of_line(line))
-            if prefix.cut not in self._cuts:
-                self._cuts = (*self._cuts, prefix.cut)
-        known = self._lines.setdefault(key, number)
+            ways = (*table.ways, way)
+        table.ways, table.key_makers = self._shared.setdefault(ways, (ways, tuple(one.key_of for one in ways)))
+        return table
+
+
+class _LinesPattern:
+    """What a line compares that compares at most one prefix."""
+
+    __slots__ = ("_key_of_line", "_named", "_tables", "_way")
+
+    def __init__(self, tables: _Tables, whole: Sequence[Term], prefix: Term | None, length: int | None) -> None:
+        self._tables = tables
+        self._named = tables.named
+        # The field that tells resources apart comes last, so that a catalogue's keys have their beginning in common.
+        last = prefix or max(whole, key=lambda term: term.request in (NAME, OBJECT), default=None)
+        if last is None:
+            self._way = NO_FIELDS
+            self._key_of_line = NO_FIELDS.key_of
+        else:
+            others = [term for term in whole if term is not last]
+            self._way = way_of([term.request for term in others], last.request, length)
+            self._key_of_line = key_maker([term.policy for term in others], last.policy, length, last.request)
+
+    def add(self, name: str, line: Parts, number: int) -> None:
+        """Add a line to the table of its subject."""
+        table = self._named.get(name)
+        if table is None or self._way not in table.ways:
+            table = self._tables.opened(name, self._way)
+        known = table.setdefault(self._key_of_line(line), number)
         if number < 0 < known:
-            self._lines[key] = number
-
-    def closed(self) -> Table:
-        return self._group.key_of, self._group.shared.setdefault(self._cuts, self._cuts), self._lines
+            table[self._key_of_line(line)] = number
 
 
-class _OpenPieces:
-    """A table that is being filled with lines of several prefixes, or globs."""
+class _PiecesPattern:
+    """What a line compares that compares several prefixes, or globs. Lines share a table that compare the same."""
 
-    __slots__ = ("_group", "_pieces")
+    __slots__ = ("_globs", "_picked", "_picked_of_line", "_prefixes", "named")
 
-    def __init__(self, group: _Group) -> None:
-        self._group = group
-        self._pieces = Pieces(
-            group.key_of,
-            [(term.request, length) for term, length in group.prefixes],
-            [(term.request, cut) for term, cut in group.globs],
-        )
+    def __init__(self, whole: Sequence[Term], prefixes: list[tuple[Term, int]], globs: list[tuple[Term, Cut]]) -> None:
+        self.named: dict[str, Pieces] = {}
+        self._picked = _picker([term.request for term in whole])
+        self._picked_of_line = _picker([term.policy for term in whole])
+        self._prefixes = prefixes
+        self._globs = globs
 
-    def add(self, line: Sequence[str], number: int, _: _Prefix | None) -> None:
-        group = self._group
-        globs = [(term.request, glob_of(line[term.policy])) for term, _ in group.globs]
+    def add(self, name: str, line: Parts, number: int) -> None:
+        """Add a line to the table of its subject."""
+        pieces = self.named.get(name)
+        if pieces is None:
+            pieces = self.named[name] = self._table()
+        globs = [(term.request, glob_of(line[term.policy])) for term, _ in self._globs]
         key = (
-            group.key_of_line(line),
-            *(line[term.policy][:length] for term, length in group.prefixes),
-            *(ends(line[term.policy], cut) for term, cut in group.globs),
+            self._picked_of_line(line),
+            *(line[term.policy][:length] for term, length in self._prefixes),
+            *(ends(line[term.policy], cut) for term, cut in self._globs),
         )
         tests = tuple((at, glob) for at, glob in globs if glob is not None)
-        self._pieces.lines.setdefault(key, []).append((tests, number))
+        pieces.lines.setdefault(key, []).append((tests, number))
 
-    def closed(self) -> Table:
-        return self._pieces.find, (), {}
-
-
-_Open: TypeAlias = "_OpenLines | _OpenPieces"
-
-
-def _closed(tables: Iterable[_Open]) -> Tables:
-    return tuple(table.closed() for table in tables)
+    def _table(self) -> Pieces:
+        return Pieces(
+            self._picked,
+            [(term.request, length) for term, length in self._prefixes],
+            [(term.request, cut) for term, cut in self._globs],
+        )
 
 
-def _picker(positions: list[int]) -> Callable[[Parts], Key]:
+def _picker(positions: list[int]) -> Callable[[Parts], Any]:
     return itemgetter(*positions) if positions else _nothing
 
 
-def _nothing(_: Parts) -> Key:
+def _nothing(_: Parts) -> Any:
     return ()
 
 
-def _tables_above(above: Mapping[str, tuple[str, ...]], own: Mapping[str, Tables]) -> dict[str, Tables]:
-    """The tables of the roles above each name; names with the same roles above share them."""
-    shared: dict[tuple[str, ...], Tables] = {}
-    found = {}
-    for name, roles in above.items():
-        tables = shared.get(roles)
-        if tables is None:
-            tables = shared[roles] = tuple(table for role in roles for table in own.get(role, ()))
-        found[name] = tables
-    return found
+def _plans_above(hierarchy: Hierarchy, domain: str, own: Mapping[str, Sequence[Table | Pieces]]) -> dict[str, Plan]:
+    """The plans of the roles above each name; names with the same roles above share them."""
+    shared: dict[tuple[str, ...], Plan] = {}
+    plans: dict[tuple[str, ...], Plan] = {}
+    for direct, roles in hierarchy.reached(domain).items():
+        if roles not in shared:
+            shared[roles] = plan_of([table for role in roles for table in own.get(role, ())])
+        plans[direct] = shared[roles]
+    direct_of = hierarchy.directly(domain)
+    return dict(zip(direct_of, map(plans.__getitem__, direct_of.values()), strict=True))

@@ -2,8 +2,9 @@
 
 The lines of a subject are sorted into tables by what they compare literally (tuple space search). `p, dev, *, tool,
 mcp__github__*, *` compares the kind, the first thirteen characters of the name, and nothing else; all of dev's lines
-with that pattern of comparisons are one table, whose key is just those pieces. Once all lines are there, every name
-gets one tuple of tables: its own and those of the roles above it. Names with the same roles share it.
+that compare the kind and some of the name are one table, whose keys are just those pieces. Once all lines are there,
+every name gets one plan: its own tables and those of the roles above it. Names with the same roles share it, and the
+plan of one table is that table: with a million lines, each object on the way is memory that has to be waited for.
 
 A line's number stands for its answer: positive where it allows, negative where it denies, 0 for no line.
 """
@@ -12,17 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product, repeat
-from operator import itemgetter
 from typing import Any, TypeAlias
 
-from policyengine.policies.rbac.asking import SUBJECT, one_by_one
+from policyengine.policies.rbac.asking import SUBJECT, Many, one_by_one
 from policyengine.policies.rbac.globs import Glob
 from policyengine.policies.rbac.hierarchy import EVERYWHERE, NOWHERE, Hierarchy
+from policyengine.policies.rbac.keys import KeyOf, Parts, Way
 from policyengine.policies.rbac.shape import Term
 
 STAR = "*"
-Parts: TypeAlias = Sequence[str]  # the fields of a request
-Key: TypeAlias = Any  # a text, or a tuple of what is compared
 Cut: TypeAlias = "tuple[int, int] | None"  # texts before the first and after the last wildcard; None without wildcards
 
 
@@ -43,72 +42,47 @@ class Index:
     __slots__ = ("_always", "_domain", "_domains", "_is_plain", "_plans", "_subject", "subjects")
 
     def __init__(
-        self,
-        term: Term,
-        plans: Mapping[str, Tables],
-        domains: Mapping[str, Mapping[str, Tables]],
-        always: Tables,
+        self, term: Term, plans: Mapping[str, Plan], domains: Mapping[str, Mapping[str, Plan]], always: Plan
     ) -> None:
         self._subject = term.request
         self._domain = -1 if term.domain is None or not domains else term.domain
         self._plans = plans
         self._domains = domains
         self._always = always
-        self._is_plain = self._domain < 0 and not always  # so that a name's tables are its plan
+        self._is_plain = self._domain < 0 and always is NOTHING  # so that a name's plan is all there is
         self.subjects = plans.keys()
 
     def decide(self, parts: Parts) -> int:
         """Give the number of the line that answers a request: of several a denying one, 0 where there is none."""
-        answer, name = 0, parts[self._subject]
-        for key_of, cuts, lines in self._plans.get(name, ()) if self._is_plain else self._tables(name, parts):
-            found = lines.get(key_of(parts), 0) if lines else key_of(parts)
-            if found < 0:
-                return found
-            for at, length, rest_of in cuts:
-                cut = lines.get((parts[at][:length], length, rest_of(parts)))
-                if cut:
-                    if cut < 0:
-                        return cut
-                    found = cut
-            answer = answer or found
-        return answer
+        if self._is_plain:
+            return self._plans.get(parts[self._subject], NOTHING).decide(parts)
+        return Several(self._tables(parts[self._subject], parts)).decide(parts)
 
-    def decide_each(self, subjects: Sequence[str], asked: Sequence[Parts]) -> list[int]:
+    def decide_each(self, subjects: Sequence[str], asked: Many) -> list[int]:
         """Answer many requests at once, each under all these names; what the requests share is looked up once.
 
         Args:
             subjects: names; a line that denies one of them comes before every line that allows.
-            asked: requests of one domain. Their subjects do not count.
+            asked: the requests.
         """
         if self._subject != SUBJECT:
             return one_by_one(self.decide, subjects, asked)
-        tables = {id(table): table for name in subjects for table in self._tables(name, asked[0])} if asked else {}
+        tables = {id(table): table for name in subjects for table in self._tables(name, asked.parts)}
         answers: list[int] = []
         for table in tables.values():
-            for column in _columns(table, asked):
+            for column in table.columns(asked):
                 if any(column):
                     answers = list(map(_stricter, answers, column)) if answers else column
-        return answers or [0] * len(asked)
+        return answers or [0] * len(asked.names)
 
-    def _tables(self, name: str, parts: Parts) -> Tables:
+    def _tables(self, name: str, parts: Parts) -> tuple[Table | Pieces, ...]:
         """The tables of a subject, in the domain of a request."""
-        tables = self._plans.get(name, ())
-        if self._always:
-            tables += self._always
+        tables = tables_of(self._plans.get(name, NOTHING)) + tables_of(self._always)
         if self._domain >= 0:
             there = self._domains.get(parts[self._domain])
             if there is not None:
-                tables += there.get(name, ())
+                tables += tables_of(there.get(name, NOTHING))
         return tables
-
-
-def _columns(table: Table, asked: Sequence[Parts]) -> Iterator[list[int]]:
-    """The lines of one table that answer requests, by each way in which it is asked."""
-    key_of, cuts, lines = table  # each step is a loop in C: catalogues are long
-    yield list(map(lines.get, map(key_of, asked), repeat(0)) if lines else map(key_of, asked))
-    for at, length, rest_of in cuts:
-        beginnings = map(itemgetter(slice(length)), map(itemgetter(at), asked))
-        yield list(map(lines.get, zip(beginnings, repeat(length), map(rest_of, asked)), repeat(0)))
 
 
 def _stricter(old: int, new: int) -> int:
@@ -137,7 +111,7 @@ class Choosing:
             answer = answer or found
         return answer
 
-    def decide_each(self, subjects: Sequence[str], asked: Sequence[Parts]) -> list[int]:
+    def decide_each(self, subjects: Sequence[str], asked: Many) -> list[int]:
         """Answer as `Index.decide_each` does."""
         return one_by_one(self.decide, subjects, asked)
 
@@ -158,32 +132,58 @@ class Choosing:
 
 
 # ------------------------------------------------------------------------------------------------------------- tables
-# Lines of one subject that compare the same fields, as `Index.decide` takes them apart: what picks the key of a
-# request, the cuts, and the lines. A cut is for lines that compare a prefix of one field; their key has the prefix,
-# its length, and what is picked of the other fields. Without lines, the first part is a function that finds the line.
-Cuts: TypeAlias = tuple[tuple[int, int, Callable[[Parts], Key]], ...]
-Table: TypeAlias = tuple[Callable[[Parts], Any], Cuts, dict[Key, int]]
-Tables: TypeAlias = tuple[Table, ...]
+# In a dict of texts alone, CPython keeps the hash of a key in the text itself, so that each key that is passed by in a
+# search has to be looked into; with something else in it, the hashes stand side by side.
+NO_KEY = None
+
+
+class Table(dict[str | None, int]):
+    """Lines of one subject that compare the same fields, at most one of them by a prefix: key → number.
+
+    Attributes:
+        ways: to the keys that lines here have.
+        key_makers: those of `ways`.
+    """
+
+    __slots__ = ("key_makers", "ways")
+
+    ways: tuple[Way, ...]
+    key_makers: tuple[KeyOf, ...]
+
+    def decide(self, parts: Parts) -> int:
+        """Give the number of the line here that answers a request."""
+        answer = 0
+        for key_of in self.key_makers:
+            found = self.get(key_of(parts), 0)
+            if found:
+                if found < 0:
+                    return found
+                answer = found
+        return answer
+
+    def columns(self, asked: Many) -> Iterator[list[int]]:
+        """Give the lines here that answer many requests, by each way."""
+        return (list(map(self.get, way.keys(asked), repeat(0))) for way in self.ways)
 
 
 class Pieces:
     """Lines that compare several prefixes, or globs: found by the literal pieces, then tested for what lies between."""
 
-    __slots__ = ("_globs", "_key_of", "_prefixes", "lines")
+    __slots__ = ("_globs", "_picked", "_prefixes", "lines")
 
     def __init__(
-        self, key_of: Callable[[Parts], Key], prefixes: Sequence[tuple[int, int]], globs: Sequence[tuple[int, Cut]]
+        self, picked: Callable[[Parts], Any], prefixes: Sequence[tuple[int, int]], globs: Sequence[tuple[int, Cut]]
     ) -> None:
-        self._key_of = key_of
+        self._picked = picked  # takes out what is compared whole
         self._prefixes = prefixes  # position in a request, length
         self._globs = globs  # position in a request, how much is around the wildcards
-        self.lines: dict[Key, list[tuple[tuple[tuple[int, Glob], ...], int]]] = {}
+        self.lines: dict[Any, list[tuple[tuple[tuple[int, Glob], ...], int]]] = {}  # by pieces
 
-    def find(self, parts: Parts) -> int:
-        """Find the line that answers a request."""
+    def decide(self, parts: Parts) -> int:
+        """Give the number of the line here that answers a request."""
         names = {at: parts[at].rstrip("/") for at, _ in self._globs}  # as `globs` reads them
         key = (
-            self._key_of(parts),
+            self._picked(parts),
             *[parts[at][:length] for at, length in self._prefixes],
             *[ends(names[at], cut) for at, cut in self._globs],
         )
@@ -195,10 +195,44 @@ class Pieces:
                 answer = number
         return answer
 
+    def columns(self, asked: Many) -> Iterator[list[int]]:
+        """Give the lines here that answer many requests."""
+        yield list(map(self.decide, asked.requests()))
 
-def ends(text: str, cut: Cut) -> Key:
+
+def ends(text: str, cut: Cut) -> Any:
     """The pieces of a text that stand around the wildcards; None where it is too short for them."""
     if cut is None:
         return text
     head, tail = cut
     return (text[:head], text[len(text) - tail :]) if len(text) >= head + tail else None
+
+
+class Several(tuple["Table | Pieces", ...]):
+    """The tables of a name, where they are not one."""
+
+    __slots__ = ()
+
+    def decide(self, parts: Parts) -> int:
+        """Give the number of the line that answers a request."""
+        answer = 0
+        for table in self:
+            found = table.decide(parts)
+            if found < 0:
+                return found
+            answer = answer or found
+        return answer
+
+
+Plan: TypeAlias = "Table | Pieces | Several"
+NOTHING = Several()
+
+
+def plan_of(tables: Sequence[Table | Pieces]) -> Plan:
+    """Give the plan of these tables."""
+    return tables[0] if len(tables) == 1 else Several(tables) if tables else NOTHING
+
+
+def tables_of(plan: Plan) -> tuple[Table | Pieces, ...]:
+    """Give the tables of a plan."""
+    return plan if isinstance(plan, Several) else (plan,)

@@ -11,6 +11,8 @@ Codes: `rbac.unknown-role`, `rbac.missing-role`, `rbac.invalid-domain`, `rbac.no
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from itertools import filterfalse
+from operator import methodcaller
 from typing import Protocol
 
 from policyengine.effects import Facts
@@ -25,7 +27,7 @@ from policyengine.model import (
     Severity,
     Verdict,
 )
-from policyengine.policies.rbac.asking import object_of
+from policyengine.policies.rbac.asking import Many, name_in_one_field, object_of
 from policyengine.policy import DISCOVERY
 from policyengine.records import Record
 from policyengine.state import RunState
@@ -44,8 +46,8 @@ class Answers(Protocol):
         `parts` are what `asking.Source` numbers.
         """
 
-    def decide_each(self, subjects: Sequence[str], asked: Sequence[Sequence[str]]) -> list[int]:
-        """Give for each request of one domain the line that denies one of these subjects, else one that allows one."""
+    def decide_each(self, subjects: Sequence[str], asked: Many) -> list[int]:
+        """Give for each request the line that denies one of these subjects, else one that allows one."""
 
 
 class Lines(Record):
@@ -104,8 +106,10 @@ class Rbac:
         prefix = lines.id_prefix
         self._decide = lines.answers.decide
         self._domain, self._prefix, self._has_object = lines.domain, lines.id_prefix, lines.has_object
-        is_id = prefix or None  # without a prefix every name may be both
-        self._roles = frozenset(name for name in lines.subjects if is_id is None or not name.startswith(is_id))
+        # Without a prefix every name may be both.
+        self._roles = frozenset(
+            filterfalse(methodcaller("startswith", prefix), lines.subjects) if prefix else lines.subjects
+        )
         self._denials: dict[int, Verdict] = {}  # at most one for every line that denies
 
     @property
@@ -133,9 +137,8 @@ class Rbac:
             judged = [_INVALID_DOMAIN] * len(names)
         else:
             subjects, granted, otherwise = self._sides(principal)
-            things = [object_of(Resource(kind, name)) for name in names] if self._has_object else [""] * len(names)
-            where, action = kind._value_, request.action
-            asked = [("", domain, where, name, thing, action) for name, thing in zip(names, things, strict=True)]
+            things = [name_in_one_field(kind, name) for name in names] if self._has_object else [""] * len(names)
+            asked = Many(("", domain, kind.value, "", "", request.action), names, things)
             judged = [
                 self._denial(number) if number < 0 else granted if number else otherwise
                 for number in self._lines.answers.decide_each(subjects, asked)
@@ -154,7 +157,8 @@ class Rbac:
 
     def judge(self, principal: Principal, resource: Resource, action: str) -> Verdict:
         """Judge an action on a resource. Exemptions do not count here: catalogues and routes know none."""
-        domain = principal.attributes.get(self._domain, "")
+        attributes = principal.attributes
+        domain = attributes.get(self._domain, "") if attributes else ""
         if type(domain) is not str:
             return _INVALID_DOMAIN
         # `.value` goes through a descriptor of `enum` that costs as much as two look-ups.

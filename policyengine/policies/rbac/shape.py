@@ -13,7 +13,8 @@ and no P is in two terms, and D is no role:
     g(r.R, p.P, r.D)                                  roles in the domain that the request names
     (g(r.R, p.P, r.D) || g(r.R, p.P, "*"))            roles in that domain, and those of the domain `*`
 
-At least one term is `==` or a role. The effect is one of three, spelt as Casbin wants them:
+At least one term is `==` or a role, and no line has the characters U+0000 or U+0001 in a field that is compared. The
+effect is one of three, spelt as Casbin wants them:
 
     some(where (p.eft == allow))
     some(where (p.eft == allow)) && !some(where (p.eft == deny))
