@@ -17,7 +17,7 @@ from policyengine.effects import (
     WrittenFile,
 )
 from policyengine.shell.interpret.arrivals import arrived_from, moved
-from policyengine.shell.interpret.content import SOURCES
+from policyengine.shell.interpret.content import SOURCES, stream_of
 from policyengine.shell.interpret.edits import in_place
 from policyengine.shell.interpret.entries import Folder, entries, folder
 from policyengine.shell.interpret.evaluate import ScriptFile, run_file, run_some
@@ -51,6 +51,23 @@ def read(invocation: Invocation, use: Use) -> None:
     invocation.machine.effects.append(
         FileRead(path, unknown, glob, invocation.recursive, invocation.where(use), value.span, invocation.origin)
     )
+
+
+def listed(invocation: Invocation, use: Use) -> None:
+    """A file that lists paths which are read, one in a line; tar takes options from it as well (tar manual 6.3)."""
+    read(invocation, use)
+    machine = invocation.machine
+    stream = machine.stdin if is_dash(use.value) else stream_of(machine, use, invocation.cwd)
+    for line in [line for line in (stream.text or "").split("\n") if line][:MAX_LISTED]:
+        value = Value(line, taint=stream.taint, span=use.value.span)
+        if line[0] == "-" and invocation.origin in _TAKING_OPTIONS:
+            machine.runner.words(machine, [Value(invocation.origin, span=use.value.span), value])
+        else:
+            read(invocation, use._replace(value=value))
+
+
+MAX_LISTED = 64  # lines of a list that are looked at
+_TAKING_OPTIONS = frozenset({"tar", "gtar"})
 
 
 def write(invocation: Invocation, use: Use) -> None:

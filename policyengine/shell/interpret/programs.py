@@ -19,6 +19,7 @@ from policyengine.shell.interpret.mounts import in_container
 from policyengine.shell.interpret.patches import patched
 from policyengine.shell.interpret.projects import PROJECTS, run_project
 from policyengine.shell.interpret.roles import ROLES, language_role
+from policyengine.shell.interpret.secrets import is_secret
 from policyengine.shell.interpret.streams import NOTHING, OUTER_INPUT, Stream
 from policyengine.shell.interpret.terminals import parted, run_again
 from policyengine.shell.programs import Program, Tail, Use, filled, read_arguments
@@ -134,13 +135,16 @@ _CHOSEN = lazily(r"\?+")
 def _listed(invocation: Invocation, taint: Taints) -> Stream:
     """Names: of files below some directory, where the program prints such, else of anything."""
     if invocation.origin not in _WALKING:
-        return Stream(None, taint)
+        operands = invocation.reading.operands if invocation.origin in _LISTING else ()
+        chosen = [value.text for value in operands if value.glob]
+        return Stream(None, taint, prefix="\n".join([*chosen, ""])) if chosen else Stream(None, taint)
     names = [value.text if value.glob else value.text + HOLE for value in _below(invocation)]
     known, _, rest = "\n".join([*names, ""]).partition(HOLE)
     return Stream(None, taint, prefix=known, rest=rest)
 
 
 _WALKING = frozenset({"find", "gfind", "fd", "fdfind"})
+_LISTING = frozenset({"ls", "gls", "exa", "eza", "lsd"})
 _LEADING: Taints = frozenset({Taint.FETCHED, Taint.DECODED})
 
 
@@ -196,7 +200,7 @@ def _items(stdin: Stream, flags: Set[str] = frozenset()) -> list[Value]:
     """What standard input lists: words as xargs reads them, or with its `-0` and `-d` whole pieces (xargs(1))."""
     if stdin.text is None and stdin.prefix and "items-other" not in flags:
         lines = _LINES(stdin.template or "")
-        if "**/" in lines[0] and lines[-1] == HOLE:  # a walk gives no others than those that its patterns name
+        if "*" in lines[0] and lines[-1] == HOLE:  # a walk gives no others than those that its patterns name
             lines = lines[:-1]
         return [_named(line, stdin) for line in lines[: MAX_REPEATS * 4]]
     if stdin.text is None or "items-other" in flags:
@@ -213,7 +217,7 @@ _LINES = re.compile(r"[^\n\0]+").findall
 def _named(line: str, stdin: Stream) -> Value:
     """One or more of the names that a line with holes stands for; stars in it stand for names that there are."""
     value = from_template(line.strip(), stdin.taint, stdin.span)
-    return value._replace(many=not value.exact, glob="**/" in line)
+    return value._replace(many=not value.exact, glob="*" in line)
 
 
 def _pieces(text: str, flags: Set[str]) -> list[str]:
@@ -330,7 +334,11 @@ def _below(invocation: Invocation) -> list[Value]:
         return [UNKNOWN._replace(many=True)]
     name = _chosen(invocation)
     if name and all(top.text.strip("/") for top in tops):  # below the root a pattern might name anything
-        return [Value(f"{top.text}/**/{name}", top.exact, False, True, top.taint, top.span) for top in tops]
+        hidden = name[1:] if name[0] == "*" and is_secret(f"/{name[1:]}") else ""  # stars stand for nothing as well
+        names = [name, hidden] if hidden else [name]
+        return [
+            Value(f"{top.text}/**/{one}", top.exact, False, True, top.taint, top.span) for top in tops for one in names
+        ]
     return [
         Value(top.text + ("/" if top.exact else ""), exact=False, many=True, taint=top.taint, span=top.span)
         for top in tops

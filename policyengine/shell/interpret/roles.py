@@ -154,6 +154,7 @@ def _no_effect(invocation: Invocation, use: Use) -> None:
 
 ROLES: dict[str, Callable[[Invocation, Use], None]] = {
     "read": files.read,
+    "list": files.listed,
     "link": files.read,
     "stat": _no_effect,
     "write": files.write,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 EFFECTLESS_ROLES = frozenset({"data", "pattern", "number", "format", "name"})  # not even reported
 WRITING_ROLES = frozenset({"write", "append", "edit", "delete", "move", "into", "onto"})
-PATH_ROLES = WRITING_ROLES | {"read", "stat", "link", "execute", "chdir"}
+PATH_ROLES = WRITING_ROLES | {"read", "list", "stat", "link", "execute", "chdir"}
 HOST_ROLES = frozenset(
     {"source", "target", "url", "document", "host", "port", "listen", "upload", "upload-data", "query-data", "instead"}
 )
