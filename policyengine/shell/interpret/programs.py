@@ -137,7 +137,7 @@ def _listed(invocation: Invocation, taint: Taints) -> Stream:
     if invocation.origin not in _WALKING:
         operands = invocation.reading.operands if invocation.origin in _LISTING else ()
         chosen = [value.text for value in operands if value.glob]
-        return Stream(None, taint, prefix="\n".join([*chosen, ""])) if chosen else Stream(None, taint)
+        return Stream(None, taint, rest="\n".join(["", *chosen, ""])) if chosen else Stream(None, taint)
     names = [value.text if value.glob else value.text + HOLE for value in _below(invocation)]
     known, _, rest = "\n".join([*names, ""]).partition(HOLE)
     return Stream(None, taint, prefix=known, rest=rest)
@@ -198,10 +198,10 @@ _INPUTS: dict[str, Callable[[Invocation], None]] = {
 
 def _items(stdin: Stream, flags: Set[str] = frozenset()) -> list[Value]:
     """What standard input lists: words as xargs reads them, or with its `-0` and `-d` whole pieces (xargs(1))."""
-    if stdin.text is None and stdin.prefix and "items-other" not in flags:
+    if stdin.text is None and (stdin.prefix or "*" in stdin.rest) and "items-other" not in flags:
         lines = _LINES(stdin.template or "")
-        if "*" in lines[0] and lines[-1] == HOLE:  # a walk gives no others than those that its patterns name
-            lines = lines[:-1]
+        if any("*" in line for line in lines):  # a listing gives no others than those that its patterns name
+            lines = [line for line in lines if line != HOLE]
         return [_named(line, stdin) for line in lines[: MAX_REPEATS * 4]]
     if stdin.text is None or "items-other" in flags:
         return [Value("", exact=False, many=True, taint=stdin.taint, span=stdin.span)]
