@@ -25,33 +25,33 @@ from policyengine.shell.interpret.builtins.environment import declare, declare_a
 from policyengine.shell.interpret.choices import MAX_COMBINATIONS, each
 from policyengine.shell.interpret.disguises import disguised, disguised_again, has_substitution, is_plain
 from policyengine.shell.interpret.endings import revived
-from policyengine.shell.interpret.evaluate import ScriptFile, driven, run_file, shell_text
+from policyengine.shell.interpret.evaluate import ScriptFile, driven, shell_text
 from policyengine.shell.interpret.globs import computable, matches
+from policyengine.shell.interpret.installed import is_installed, knows_path, of_git, on_path
 from policyengine.shell.interpret.joining import branches, one_of
 from policyengine.shell.interpret.known import matching
 from policyengine.shell.interpret.machine import Definition, Machine
 from policyengine.shell.interpret.notes import note_name, note_words
-from policyengine.shell.interpret.parameters import UNKNOWN_NAME, variable_values
+from policyengine.shell.interpret.parameters import UNKNOWN_NAME
 from policyengine.shell.interpret.processes import led
 from policyengine.shell.interpret.programs import run_program
 from policyengine.shell.interpret.recursion import entered, key_of, left, repeats
 from policyengine.shell.interpret.redirects import permanent, place_of, redirected
 from policyengine.shell.interpret.several import MAX_CHOICES, SURROUNDINGS
+from policyengine.shell.interpret.shebangs import run_itself
 from policyengine.shell.interpret.streams import Stream
 from policyengine.shell.interpret.unset import unset_reading
 from policyengine.shell.interpret.ways import in_function
 from policyengine.shell.interpret.words import expand_all
 from policyengine.shell.nodes import Redirect, SimpleCommand, Word
-from policyengine.shell.paths import base_name, is_below, resolve, without_exe
+from policyengine.shell.paths import base_name, without_exe
 from policyengine.shell.values import Value
 
 MAX_CALLS = 12  # nested calls of functions
 MAX_TRIED = 512  # words of a command times the combinations of values that are tried for it
 HANDED_ON = 3  # fields that each word counts for which one command hands on to another (`env env env …`)
 
-# Directories whose files are the programs of that name (hier(7), XDG, virtual environments, node_modules/.bin).
 MAX_WRAPPED = 6  # arguments of an undescribed program among which a command is looked for
-_PROGRAM_PLACES = ("/bin", "/sbin", "/.bin", "/Scripts", "/libexec", "/shims")
 _WELL_KNOWN = (
     "rm", "sh", "bash", "cat", "curl", "wget", "nc", "python3", "python", "perl", "ruby", "chmod", "dd", "ls", "cp",
     "mv", "id", "passwd", "shred", "mkfs", "kill", "sudo", "su", "env", "base64", "sed", "awk", "find", "ssh", "scp",
@@ -240,7 +240,7 @@ def _external(machine: Machine, head: Value, arguments: Sequence[Value], span: S
         note_name(machine, name, _meaning(machine, head), span)
     path, taint = "", CLEAN
     versions: tuple[WrittenFile, ...] = ()
-    found = _on_path(machine, name) if "/" not in name and _knows_path(machine) else ""
+    found = on_path(machine, name) if "/" not in name and knows_path(machine) else ""
     if found:
         path, versions = found, machine.file(found)
         taint = frozenset().union(*[item.taint for item in versions])
@@ -254,28 +254,17 @@ def _external(machine: Machine, head: Value, arguments: Sequence[Value], span: S
     machine.effects.append(Execute(name, path, texts, False, taint, machine.where, span, name))
     program = machine.program(name)
     if versions:
-        run_file(machine, ScriptFile(path, False, arguments, head.span), versions)
+        run_itself(machine, ScriptFile(path, False, arguments, head.span), versions)
     elif program is not None:
         run_program(machine, program, name, arguments, span)
     elif name in BUILTINS:  # `env cd`, `xargs echo`
         BUILTINS[name](machine, Call(name, list(arguments), span, ()))
     else:
-        _undescribed(machine, name, path, arguments, head.span or span)
-
-
-def _knows_path(machine: Machine) -> bool:
-    return machine.cells.get("PATH") is not None or "PATH" in machine.situation.left.exports
-
-
-def _on_path(machine: Machine, name: str) -> str:
-    """The file of that name that this run put where `PATH` leads first; empty if there is none."""
-    values = variable_values(machine, "PATH")
-    text = values[0].template if values and machine.where is Where.HERE else ""
-    for place in text.split(":")[:MAX_WRAPPED]:
-        path = resolve(f"{place}/{name}", machine.cwd).path if place and HOLE not in place else ""
-        if path and machine.file(path):
-            return path
-    return ""
+        of = of_git(name, path, arguments)
+        if of:
+            _external(machine, head._replace(text="git"), of, span)
+        else:
+            _undescribed(machine, name, path, arguments, head.span or span)
 
 
 def _meaning(machine: Machine, head: Value) -> str:
@@ -287,8 +276,8 @@ def _meaning(machine: Machine, head: Value) -> str:
 
 def _undescribed(machine: Machine, name: str, path: str, arguments: Sequence[Value], span: Span | None) -> None:
     """A file that is run is what Execute says; a program that nobody described is Opaque."""
-    installed = path.rpartition("/")[0].endswith(_PROGRAM_PLACES) and not is_below(path, machine.situation.workspace)
     named = not path and name[:1] not in ("-", "")  # else it has expanded to nothing, and there is no such command
+    installed = bool(path) and is_installed(path, machine.situation.workspace)
     if (installed or named) and not _asks_for_help(arguments):
         machine.opaque(Cause.PROGRAM, name, span, name)
     _wrapped(machine, arguments[:MAX_WRAPPED], arguments, span)

@@ -204,9 +204,9 @@ def _realpath(given: list[str], words: list[str], cwd: Place, home: str) -> Stre
 
 
 def _which(given: list[str], words: list[str], cwd: Place, home: str) -> Stream | None:
-    """The program of that name, wherever it lies."""
+    """The program of that name, where such mostly lie."""
     del words, cwd, home
-    return _line(given[0]) if len(given) == 1 else None
+    return _line(given[0] if "/" in given[0] else f"/usr/bin/{given[0]}") if len(given) == 1 else None
 
 
 def _whoami(given: list[str], words: list[str], cwd: Place, home: str) -> Stream | None:

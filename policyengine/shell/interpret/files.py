@@ -20,12 +20,14 @@ from policyengine.shell.interpret.arrivals import arrived_from, moved
 from policyengine.shell.interpret.content import SOURCES, stream_of
 from policyengine.shell.interpret.edits import in_place
 from policyengine.shell.interpret.entries import Folder, entries, folder
-from policyengine.shell.interpret.evaluate import ScriptFile, run_file, run_some
+from policyengine.shell.interpret.evaluate import ScriptFile, run_some
+from policyengine.shell.interpret.installed import as_copied
 from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.known import below, matching
 from policyengine.shell.interpret.links import linked, through
 from policyengine.shell.interpret.processes import standard
 from policyengine.shell.interpret.redirects import deliver, named_target
+from policyengine.shell.interpret.shebangs import run_itself
 from policyengine.shell.interpret.stored import file_stream, stored
 from policyengine.shell.interpret.trees import FOREIGN
 from policyengine.shell.paths import Path, Place, base_name
@@ -107,7 +109,7 @@ def _written(invocation: Invocation, use: Use, append: bool, recursive: bool) ->
         if invocation.origin in _PIPING:
             _fifo(invocation, path)
             return
-        machine.write_file(path, invocation.content, append=append)
+        machine.write_file(path, as_copied(invocation.content, invocation.origin), append=append)
         if machine.trees and invocation.origin in _MOVING:
             moved(invocation, path)
         if use.role == "onto" and (machine.files or machine.situation.written):
@@ -199,7 +201,7 @@ def _received(invocation: Invocation, use: Use, source: Use, inner: str, reporte
                 use.value.span, invocation.origin,
             )
         )  # fmt: skip
-    machine.write_file(inner, stream)
+    machine.write_file(inner, as_copied(stream, invocation.origin))
 
 
 def delete(invocation: Invocation, use: Use) -> None:
@@ -246,7 +248,7 @@ def execute(invocation: Invocation, use: Use) -> None:
     known = machine.file(path.path) if path.path and invocation.where(use) is Where.HERE else ()
     if known:
         script = ScriptFile(path.path, False, (), value.span)
-        machine.forked(lambda: run_file(machine, script, known))
+        machine.forked(lambda: run_itself(machine, script, known))
     if invocation.origin == "run-parts" and not known and invocation.where(use) is Where.HERE:
         run_some(machine, ScriptFile(invocation.path(use).path.rstrip("/") + "/", True, (), value.span, "sh"))
     taint = file_stream(machine, path).taint & _FETCHED if path.path and machine.file(path.path) else CLEAN

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from policyengine.effects import Connect, Exhaust, FileRead, FileWrite, Taint, Taints, Transfer
 from policyengine.records import NamedTuple
 from policyengine.shell.interpret.choices import each, picked
+from policyengine.shell.interpret.installed import as_copied
 from policyengine.shell.interpret.latent import named
 from policyengine.shell.interpret.links import below, through
 from policyengine.shell.interpret.machine import Machine, Target, Variable, versions
@@ -142,7 +143,7 @@ def deliver(machine: Machine, target: Target, stream: Stream, origin: str) -> No
             )
         )
         if not target.unknown and not target.glob:
-            machine.write_file(target.path, stream, append=target.append)
+            machine.write_file(target.path, as_copied(stream, origin), append=target.append)
     elif target.kind == "peer" and target.peer is not None and stream.text != "":
         host = target.peer[0]
         machine.effects.append(

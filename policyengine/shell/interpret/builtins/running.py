@@ -77,10 +77,15 @@ def command(machine: Machine, call: Call) -> None:
     """`command NAME …`: a program or builtin, no function. With `-v` and `-V` it only looks the name up."""
     if set(flags(call)) & {"v", "V"}:
         names = operands(call)
-        found = names[0].text if len(names) == 1 and names[0].exact else None
+        found = _looked_up(machine, names[0].text) if len(names) == 1 and names[0].exact else None
         machine.emit(Stream(found + "\n" if found else None))
         return
     _run(machine, operands(call))
+
+
+def _looked_up(machine: Machine, name: str) -> str:
+    """The name of a function, and a program where such mostly lie."""
+    return name if "/" in name or machine.program(name) is None else f"/usr/bin/{name}"
 
 
 def builtin(machine: Machine, call: Call) -> None:
