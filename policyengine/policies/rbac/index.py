@@ -72,7 +72,7 @@ class Index:
         for table in tables.values():
             for column in table.columns(asked):
                 if any(column):
-                    answers = list(map(_stricter, answers, column)) if answers else column
+                    answers = _stricter(answers, column) if answers else column
         return answers or [0] * len(asked.names)
 
     def _tables(self, name: str, parts: Parts) -> tuple[Table | Pieces, ...]:
@@ -85,9 +85,11 @@ class Index:
         return tables
 
 
-def _stricter(old: int, new: int) -> int:
-    """Of two lines the first that denies, else the first that answers."""
-    return new if new and (not old or new < 0 < old) else old
+def _stricter(answers: Sequence[int], others: Sequence[int]) -> list[int]:
+    """Of each two lines the first that denies, else the first that answers."""
+    if min(others) >= 0:
+        return [old or new for old, new in zip(answers, others, strict=True)]
+    return [new if new and (not old or new < 0 < old) else old for old, new in zip(answers, others, strict=True)]
 
 
 class Choosing:

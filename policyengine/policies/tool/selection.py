@@ -9,7 +9,7 @@ Codes: `selection.denied`, `selection.not-allowed`; the rule's id is `selection.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
-from itertools import repeat
+from itertools import compress, repeat
 
 from policyengine.effects import Facts
 from policyengine.errors import UsageError
@@ -87,8 +87,7 @@ class Names:
         """Give those of some names that are listed."""
         found = set(self._exact & names)
         if self._beginnings:
-            beginnings = self._beginnings
-            found.update([name for name in names if name.startswith(beginnings)])
+            found.update(compress(names, map(str.startswith, names, repeat(self._beginnings))))
         for matches in self._globs:
             found.update(filter(matches, names))
         return found
