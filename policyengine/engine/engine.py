@@ -12,7 +12,7 @@ from policyengine.effects import FATAL_CAUSES, Contains, Effect, Facts, Opaque
 from policyengine.engine.closed import are_facts, checked, late, no_analysis, raised, unreadable
 from policyengine.engine.rewriting import joined, rewritten
 from policyengine.errors import UsageError
-from policyengine.model import Decision, Grant, Outcome, Request, Verdict
+from policyengine.model import Decision, Grant, Outcome, Request, Verdict, digest_of
 from policyengine.policy import Grantor, Policy, RemotePolicy, about, combine, discharge, unrewritten
 from policyengine.records import Record, replace
 from policyengine.state import START, RunState, after
@@ -91,6 +91,11 @@ class Engine(Record):
         second, facts = await self._adecide_once(again, state, offered)
         decision = joined(first, second, again)
         return decision, after(state, facts, decision)
+
+    def also(self, policy: Policy, digest: str) -> Engine:
+        """Give an engine that asks one more policy, and whose decisions name it by its digest."""
+        digest = digest_of((self.policy_digest, digest))
+        return replace(self, policies=(*self.policies, policy), policy_digest=digest)
 
     def evaluate_tool(self, request: Request, state: RunState = START) -> Decision:
         """Bound the answers for a tool from below, whatever its arguments: nothing is analysed, nothing granted.

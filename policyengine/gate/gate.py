@@ -8,7 +8,7 @@ from policyengine.engine.exposure import Catalogue
 from policyengine.gate import asking, children, deciding, exposing, releasing, results
 from policyengine.gate.memory import Memory
 from policyengine.gate.messages import Messages
-from policyengine.gate.parts import Held, Parts
+from policyengine.gate.parts import Granting, Held, Parts
 from policyengine.gate.steps import Steps, adone, done
 from policyengine.gate.streams import Streams
 from policyengine.gate.terms import (
@@ -38,12 +38,30 @@ class Gate:
     answers stricter or leaves them to the live policies.
     """
 
-    __slots__ = ("_held", "_parts", "_streams")
+    __slots__ = ("_asked", "_parts", "_streams")
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._held = Held(parts, Memory(), Messages(parts.content))
+        self._asked: tuple[Granting | None, Held] = (None, Held(parts, Memory(), Messages(parts.content)))
         self._streams = Streams(parts.content)
+
+    @property
+    def _held(self) -> Held:
+        """What stands behind one question, whatever is reloaded while it is answered."""
+        roles, held = self._asked
+        if self._parts.roles is None or self._parts.roles.current is roles:
+            return held
+        roles = self._parts.roles.current
+        held = held._replace(parts=self._parts.asking(roles))
+        self._asked = (roles, held)
+        return held
+
+    def reload(self) -> object:
+        """Read the roles again, where they may change: what is asked from now on is answered by them.
+
+        Gives how that ended (`config.rbac.Reloaded`), or None where there are no roles. Refused ones change nothing.
+        """
+        return None if self._parts.roles is None else self._parts.roles.reload()
 
     # -------------------------------------------------------------------------------------------- before the model
     def before_model(self, messages: Sequence[Message], tools: Iterable[str] | Catalogue, run: Run) -> SignedExposure:
@@ -190,7 +208,7 @@ class Gate:
             TokenError: it does not ask, is expired or not ours, or nobody is named; nothing was approved.
             AuditError: the approval could not be recorded; nothing was approved.
         """
-        return done(asking.approve(self._parts, signed, by, answer))
+        return done(asking.approve(self._held.parts, signed, by, answer))
 
     async def aapprove(self, signed: SignedDecision, *, by: str, answer: str = "") -> str:
         """Do as `approve` without blocking the event loop.
@@ -199,7 +217,7 @@ class Gate:
             TokenError: as for `approve`.
             AuditError: likewise.
         """
-        return await adone(asking.approve(self._parts, signed, by, answer))
+        return await adone(asking.approve(self._held.parts, signed, by, answer))
 
     def reject(self, signed: SignedDecision, *, by: str) -> None:
         """Keep to a person's no: this call stays denied in its step, and the same tool and arguments in the whole run.

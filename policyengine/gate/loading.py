@@ -27,7 +27,7 @@ def load_gate(file: StrPath, capabilities: Capabilities, *, control_flow: tuple[
     judges, holds = judging(setup, control_flow=control_flow), holding(setup)
     return Gate(
         Parts(
-            engine=judges.engine,
+            engine=judges.base,
             keyring=holds.keyring,
             approvals=holds.approvals,
             states=holds.states,
@@ -36,7 +36,7 @@ def load_gate(file: StrPath, capabilities: Capabilities, *, control_flow: tuple[
             skills=judges.skills,
             describe=judges.ready.tool,
             capabilities=capabilities,
-            default_role=judges.default_role,
+            roles=judges.roles,
             detail=holds.detail,
             hidden_from=holds.hidden_from,
             lifetimes=Lifetimes(**holds.lifetimes),

@@ -16,7 +16,8 @@ from policyengine.model import Frozen, Grant, Outcome
 from policyengine.policies.guardrails.content import Content, Source, source_of_result
 from policyengine.policies.guardrails.content.kinds import Described
 from policyengine.policies.skill import SkillPolicy
-from policyengine.records import NamedTuple, Record
+from policyengine.policy import Policy
+from policyengine.records import NamedTuple, Record, replace
 from policyengine.signing import Keyring
 from policyengine.stores import Approvals, RunStates
 
@@ -30,6 +31,29 @@ class Log(Protocol):
         Raises:
             AuditError: it could not be kept.
         """
+
+
+class Granting(Policy, Protocol):
+    """Roles, as one policy."""
+
+    @property
+    def digest(self) -> str:
+        """Names what it says."""
+
+    @property
+    def default_role(self) -> str:
+        """Stands in for the role of a principal that has none; empty for nothing."""
+
+
+class Live(Protocol):
+    """Roles that are reloaded while a gate asks them (`config.rbac.LiveRbac`)."""
+
+    @property
+    def current(self) -> Granting:
+        """The policy of this moment."""
+
+    def reload(self) -> object:
+        """Read it again; what is refused leaves it as it is. Gives how that ended."""
 
 
 class Lifetimes(Record):
@@ -55,7 +79,7 @@ class Parts(Record):
     """An engine and everything that a gate holds beside it.
 
     Attributes:
-        engine: the policies.
+        engine: the policies, without those of `roles`.
         keyring: keys that sign and verify.
         approvals: used-up tokens.
         states: of runs.
@@ -64,7 +88,9 @@ class Parts(Record):
         skills: the skill policy among the engine's, which is told how a run goes on; None for none.
         describe: finds a tool's description, which says where its results come from; None is from anywhere.
         capabilities: what the host can enforce.
-        default_role: stands in for the role of a principal that has none; empty for nothing.
+        default_role: stands in for the role of a principal that has none; empty for nothing. With `roles`, they say it.
+        roles: a policy that may change; each question is answered by that of the moment in which it is asked, under a
+            policy digest of its own, so that what another one has decided is decided again. None for none.
         grants: standing answers, of the operator or the person.
         detail: what of a call the log keeps.
         hidden_from: the least answer to a tool as such that hides it: DENY, or ASK where every call of it would ask.
@@ -84,6 +110,7 @@ class Parts(Record):
     describe: Callable[[str], Described | None] = _describe_nothing
     capabilities: Capabilities = Capabilities()
     default_role: str = ""
+    roles: Live | None = None
     grants: tuple[Grant, ...] = ()
     detail: Detail = Detail.REDACTED
     hidden_from: Outcome = Outcome.DENY
@@ -91,6 +118,11 @@ class Parts(Record):
     waits: bool = True
     now: Callable[[], float] = time.time
     fresh: Callable[[], str] = _fresh
+
+    def asking(self, roles: Granting) -> Parts:
+        """Give the parts under roles that do not change."""
+        engine = self.engine.also(roles, roles.digest)
+        return replace(self, engine=engine, default_role=roles.default_role, roles=None)
 
     def source(self, tool: str) -> Source:
         """Where a tool's results come from."""

@@ -106,7 +106,7 @@ def _skill(gate: Gate) -> str:
 
 
 def test_what_a_setup_says_of_the_gate_itself_holds(gate: Gate) -> None:
-    parts = gate._parts
+    parts = gate._held.parts
     assert (parts.hidden_from, parts.default_role, parts.waits) == (Outcome.ASK, "guest", True)
     assert (parts.lifetimes.approval, parts.lifetimes.decision, parts.lifetimes.question) == (60, 1.5, 86_400)
     assert parts.detail.value == "full"
@@ -141,9 +141,16 @@ def test_a_missing_role_is_the_default_one(gate: Gate) -> None:
     assert "rbac.not-granted" in _rules(gate, "bash", nobody, command="ls")
 
 
+def test_the_roles_of_a_setup_are_read_again_when_the_gate_is_told(gate: Gate, folder: Path) -> None:
+    assert "rbac.denied" in _rules(gate, "Write", file_path="/workspace/a", content="x")
+    _file(folder, "policy.csv", "p, dev, tool, *, allow\np, guest, tool, Read, allow\n")
+    gate.reload()
+    assert "rbac.denied" not in _rules(gate, "Write", file_path="/workspace/a", content="x")
+
+
 def test_deerflows_roles_are_read(folder: Path) -> None:
     judges = judging(read_setup(_setup(folder, "rbac: {deerflow: roles.yaml}")))
-    assert [policy.name for policy in judges.engine.policies] == ["rules", "rbac", "content", "own"]
+    assert [policy.name for policy in judges.engine.policies] == ["rules", "content", "own", "rbac"]
 
 
 def test_an_empty_setup_has_the_rules_and_content_guardrails_of_the_default_profile(folder: Path) -> None:

@@ -13,9 +13,9 @@ from typing import Protocol
 from policyengine.effects import Facts
 from policyengine.engine import Engine
 from policyengine.errors import LoadError
-from policyengine.model import Request, Verdict, digest_of
+from policyengine.model import Request, Verdict
 from policyengine.policies.rbac import Rbac
-from policyengine.records import Record, replace
+from policyengine.records import Record
 from policyengine.state import RunState
 
 
@@ -77,10 +77,12 @@ class LiveRbac:
         return self._current[0].generating(deferred)
 
     def engine(self, base: Engine) -> Engine:
-        """Give an engine that also asks the policy of this moment, and whose decisions name it by its digest."""
+        """Give an engine that also asks the policy of this moment; it goes on asking just that one.
+
+        A gate that follows reloads has this as its `Parts.roles`.
+        """
         policy = self.current
-        digest = digest_of((base.policy_digest, policy.digest))
-        return replace(base, policies=(*base.policies, policy), policy_digest=digest)
+        return base.also(policy, policy.digest)
 
     def reload(self) -> Reloaded:
         """Load again. What is refused, or fails in any way, leaves the policy as it is."""

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from policyengine.config import Ready, ready
 from policyengine.config.keys import secret_file
 from policyengine.config.setup.reading import Setup
-from policyengine.config.setup.schema import SqliteSpec
+from policyengine.config.setup.schema import RbacSpec, SqliteSpec
 from policyengine.config.yamlfile import read_file
 from policyengine.effects import Facts
 from policyengine.engine import Engine
@@ -29,6 +29,7 @@ from policyengine.state import START
 if TYPE_CHECKING:
     from ssl import SSLContext
 
+    from policyengine.config.rbac import LiveRbac
     from policyengine.policies.guardrails import Guardrail
     from policyengine.policies.opa import Opa
     from policyengine.policies.permissions import Permissions
@@ -41,18 +42,28 @@ class Judging(Record):
     """What judges.
 
     Attributes:
-        engine: with all policies; its digest names everything that was read.
+        base: with all policies but the roles.
+        roles: those, which may be read again; None for none.
         ready: the rules and descriptions.
         content: content guardrails, which are among the engine's policies.
         skills: the skill policy, likewise; None for none.
-        default_role: stands in for a missing role when principals are built (`principal_of`); empty for none.
     """
 
-    engine: Engine
+    base: Engine
+    roles: LiveRbac | None
     ready: Ready
     content: Content
     skills: SkillPolicy | None
-    default_role: str
+
+    @property
+    def engine(self) -> Engine:
+        """All policies, with the roles of this moment; the digest names everything that was read."""
+        return self.base if self.roles is None else self.roles.engine(self.base)
+
+    @property
+    def default_role(self) -> str:
+        """Stands in for a missing role when principals are built (`principal_of`); empty for none."""
+        return "" if self.roles is None else self.roles.current.default_role
 
 
 # ------------------------------------------------------------------------------------------------------------- judging
@@ -75,9 +86,9 @@ def judging(
     """
     spec, rules = setup.spec, _rules(setup)
     means = _means(rules, real)
-    rbac, content = _rbac(setup), _content(setup, rules)
+    roles, content = _roles(setup), _content(setup, rules)
     skills = _skills(setup, means)
-    policies: list[Policy] = [one for one in (rbac, skills) if one is not None]
+    policies: list[Policy] = [] if skills is None else [skills]
     policies += [*_tools(setup), content, _own(setup)]
     grantors: list[Grantor] = []
     if spec.permissions is not None:
@@ -85,13 +96,13 @@ def judging(
         policies.append(permissions)
         grantors.append(permissions)
     engine = rules.engine(*policies, remote=list(_remote(setup, control_flow)), grantors=grantors)
-    digest = digest_of((rules.digest, "" if rbac is None else rbac.digest, *_contents(setup)))
+    digest = digest_of((rules.digest, *_contents(setup)))
     return Judging(
-        engine=replace(engine, policy_digest=digest, control_flow=control_flow),
+        base=replace(engine, policy_digest=digest, control_flow=control_flow),
+        roles=roles,
         ready=rules,
         content=content,
         skills=skills,
-        default_role="" if rbac is None else rbac.default_role,
     )
 
 
@@ -103,10 +114,16 @@ def _rules(setup: Setup) -> Ready:
     )  # fmt: skip
 
 
-def _rbac(setup: Setup) -> Rbac | None:
+def _roles(setup: Setup) -> LiveRbac | None:
     spec = setup.spec.rbac
     if spec is None:
         return None
+    from policyengine.config.rbac import LiveRbac  # noqa: PLC0415  who needs it pays
+
+    return LiveRbac(lambda: _rbac(setup, spec))
+
+
+def _rbac(setup: Setup, spec: RbacSpec) -> Rbac:
     from policyengine.config.rbac import Settings, authorization, from_files  # noqa: PLC0415  who needs it pays
 
     if spec.deerflow is not None:
