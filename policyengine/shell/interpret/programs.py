@@ -261,6 +261,15 @@ def _tail(invocation: Invocation, tail: Tail) -> None:
     machine.forked(run)
 
 
+# Python modules that share their name with a program that is something else: the one that does the same.
+_NAMESAKES = {"code": "asyncio"}
+
+
+def _as_module(words: Sequence[Value]) -> Sequence[Value]:
+    name = _NAMESAKES.get(words[0].text)
+    return words if name is None else (words[0]._replace(text=name), *words[1:])
+
+
 def _run_tail(invocation: Invocation, tail: Tail) -> None:
     machine, reading = invocation.machine, invocation.reading
     invocation.printed = True
@@ -271,7 +280,7 @@ def _run_tail(invocation: Invocation, tail: Tail) -> None:
         if tail.again:
             run_again(invocation, tail.words)
         else:
-            machine.runner.words(machine, tail.words)
+            machine.runner.words(machine, _as_module(tail.words) if tail.module else tail.words)
         return
     commands = _filled(invocation, tail)
     if invocation.origin in _EMPTY_INPUT and not any(use.option in ("-a", "--arg-file") for use in reading.uses):

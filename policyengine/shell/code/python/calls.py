@@ -8,6 +8,7 @@ from policyengine.effects import Taint
 from policyengine.shell.code.acts import Act, Kind
 from policyengine.shell.code.python.files import FILE_CALLS, FILE_METHODS, Handler, argument_of, on
 from policyengine.shell.code.python.roundabout import plainly
+from policyengine.shell.code.python.running import RUNNING
 from policyengine.shell.code.python.values import Scope
 from policyengine.shell.values import UNKNOWN, Value
 
@@ -156,6 +157,7 @@ def _putenv(node: ast.Call, scope: Scope) -> list[Act]:
 
 CALLS: dict[str, Handler] = {
     **FILE_CALLS,
+    **RUNNING,
     "os.system": _shell,
     "os.popen": _shell,
     "subprocess.getoutput": _shell,
