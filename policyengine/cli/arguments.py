@@ -215,7 +215,12 @@ def _hook(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workspace", metavar="DIR", action="append", default=[], help="a workspace root; default: the payload's cwd"
     )
+    parser.add_argument(
+        "--state", metavar="FILE",
+        help="keep there what a session has written, fetched and set, so that its later calls are judged by it",
+    )  # fmt: skip
     _setup(parser)
+    _audited(parser)
 
 
 def _trust(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,7 @@ from policyengine.cli.permissions import engine_with_settings
 from policyengine.cli.wire import refusal
 from policyengine.config import Ready, ready
 from policyengine.engine import Engine
-from policyengine.errors import RequestError
+from policyengine.errors import RequestError, StoreError
 from policyengine.model import (
     ANONYMOUS,
     Context,
@@ -29,6 +29,9 @@ from policyengine.state import START, RunState
 
 if TYPE_CHECKING:
     from policyengine.cli.recording import Recorder
+    from policyengine.stores import RunStates
+
+MAX_CONFLICTS = 20  # calls of one run that may be decided at the same time, each in a process of its own
 
 
 class Judged(NamedTuple):
@@ -89,23 +92,54 @@ class Runs:
         self._default_role = default_role
         self._recorder = recorder
         self._states: dict[str, RunState] = {}
+        self._store: RunStates | None = None
+
+    def keep_in(self, store: RunStates) -> None:
+        """Keep what runs have done where other processes find it, from now on."""
+        self._store = store
 
     def decide(self, request: Request) -> tuple[Decision, float]:
-        """Decide one request and record that, and say how many microseconds deciding took."""
-        scope = request.context.scope_id
+        """Decide one request and record that, and say how many microseconds deciding took.
+
+        Raises:
+            StoreError: what the run has done cannot be loaded or kept.
+        """
         if self._default_role and not request.principal.roles:
             request = replace(request, principal=replace(request.principal, roles=(self._default_role,)))
+        if self._store is not None:
+            decision, micros = self._decided_in(self._store, request)
+            return self.recorded(decision), micros
+        scope = request.context.scope_id
         before = self._states.get(scope, START)
+        decision, after, micros = self._decided(request, before)
+        recorded = self.recorded(decision)
+        if scope:
+            self._states[scope] = after if recorded is decision else before
+        return recorded, micros
+
+    def _decided(self, request: Request, before: RunState) -> tuple[Decision, RunState, float]:
         start = time.perf_counter_ns()
         try:
             decision, after = self.engine.decide(request, before)
         except RequestError as error:
             decision, after = refusal(error), before
-        micros = (time.perf_counter_ns() - start) / 1000
-        recorded = self.recorded(decision)
-        if scope:
-            self._states[scope] = after if recorded is decision else before
-        return recorded, micros
+        return decision, after, (time.perf_counter_ns() - start) / 1000
+
+    def _decided_in(self, store: RunStates, request: Request) -> tuple[Decision, float]:
+        """Decide by what is stored; again where another process, for a call beside this one, stored something first."""
+        for _ in range(MAX_CONFLICTS):
+            before = store.load(request.context.scope_id)
+            decision, after, micros = self._decided(request, before)
+            if after is before:
+                return decision, micros
+            try:
+                store.save(request.context.scope_id, before.version, after)
+            except StoreError as error:
+                if error.code == "store.conflict":
+                    continue
+                raise
+            return decision, micros
+        raise StoreError("store.conflict", f"{MAX_CONFLICTS} times another process was faster")
 
     def recorded(self, decision: Decision) -> Decision:
         """Record a decision where that is asked for; what cannot be recorded becomes a denial."""

@@ -8,12 +8,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from policyengine.adapters.claude_code import Host, is_tool_call, to_answer, to_request
 from policyengine.cli.arguments import parse
-from policyengine.cli.core import open_runs
+from policyengine.cli.core import open_runs, recorder_of
 from policyengine.cli.wire import dumps, loads
 from policyengine.errors import RequestError, UsageError
+
+if TYPE_CHECKING:
+    from policyengine.stores import RunStates
 
 MAX_PAYLOAD = 64 * 1024 * 1024  # bytes
 
@@ -32,7 +36,10 @@ def answer(words: list[str]) -> int:
         )  # fmt: skip
         request = to_request(payload, host)
         projects = (request.context.cwd, *request.context.workspace)
-        reply = to_answer(open_runs(options, projects, os.path.realpath).decide(request)[0])
+        runs = open_runs(options, projects, os.path.realpath, recorder_of(options))
+        if options.state is not None:
+            runs.keep_in(_stored(options.state))
+        reply = to_answer(runs.decide(request)[0])
     sys.stdout.write(dumps(reply) + "\n")
     sys.stdout.flush()
     return 0
@@ -43,6 +50,18 @@ def _options(words: list[str]) -> argparse.Namespace:
     if options.command != "hook":
         raise UsageError("options come after `hook claude-code`")
     return options
+
+
+def _stored(path: str) -> RunStates:
+    """Open the file of run states, in a folder that is made where it is missing.
+
+    Raises:
+        StoreError: it cannot be used, or others may write it.
+    """
+    from policyengine.stores.sqlite import SqliteRunStates  # noqa: PLC0415  for those who keep something
+
+    os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
+    return SqliteRunStates(path)
 
 
 def _read() -> bytes:

@@ -177,3 +177,48 @@ def _wait_until_it_catches_signals(process: int) -> None:
             return
         time.sleep(0.01)
     pytest.fail("the hook did not begin")
+
+
+# --------------------------------------------------------------------------------------------------- what a session did
+def _said(ended: Ended) -> str:
+    assert (ended.status, ended.err) == (0, "")
+    return str(json.loads(ended.out).get("hookSpecificOutput", {}).get("permissionDecision", "allow"))
+
+
+def test_what_one_call_wrote_the_next_one_runs(tmp_path: Path) -> None:
+    state = ("--state", str(tmp_path / "new" / "runs.db"))
+    write = payloads.call("Write", file_path="/srv/shop/s.sh", content="rm -rf ~\n")
+    execute = payloads.call("Bash", command="sh s.sh")
+    assert _said(_hook(write, *state)) == "allow"
+    assert _said(_hook(execute, *state)) == "deny"
+    assert _said(_hook(execute)) == "allow"
+    assert _said(_hook(execute | {"session_id": "another"}, *state)) == "allow"
+
+
+def test_calls_beside_each_other_are_all_remembered(tmp_path: Path) -> None:
+    words = [*COMMAND, *HOOK, "--state", str(tmp_path / "runs.db")]
+    writes = [
+        json.dumps(payloads.call("Write", file_path=f"/srv/shop/{at}.sh", content=f"rm -rf /srv/{at}\n"))
+        for at in range(6)
+    ]
+    started = [subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in writes]
+    for one, payload in zip(started, writes, strict=True):
+        assert one.communicate(payload.encode(), timeout=60)[0] == b"{}\n"
+    for at in range(6):
+        assert _said(_hook(payloads.call("Bash", command=f"sh {at}.sh"), "--state", str(tmp_path / "runs.db"))) == "ask"
+
+
+def test_a_state_that_cannot_be_kept_blocks(tmp_path: Path) -> None:
+    (tmp_path / "runs.db").write_text("no database")
+    _blocked(_hook(payloads.LISTING, "--state", str(tmp_path / "runs.db")))
+    (tmp_path / "link.db").symlink_to(tmp_path / "other.db")
+    _blocked(_hook(payloads.LISTING, "--state", str(tmp_path / "link.db")))
+
+
+def test_answers_are_recorded(tmp_path: Path) -> None:
+    words = ("--audit", str(tmp_path / "log"), "--audit-keys", str(tmp_path / "keys"))
+    (tmp_path / "keys").write_text("k " + "ab" * 32 + "\n")
+    (tmp_path / "keys").chmod(0o600)
+    assert _said(_hook(payloads.PUSH, *words)) == "ask"
+    shown = run("audit", "show", str(tmp_path / "log"), "--audit-keys", str(tmp_path / "keys"))
+    assert [line["record"].get("outcome") for line in shown.lines] == [None, "ask"]
