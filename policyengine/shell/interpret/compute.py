@@ -223,9 +223,8 @@ def _seq(given: list[str], words: list[str], cwd: Place, home: str) -> Stream | 
         (1, 1, *numbers) if len(numbers) == 1 else (numbers[0], 1, numbers[1]) if len(numbers) == 2 else numbers
     )
     count = (last - first) // step + 1 if step else 0
-    if not 0 < count <= MAX_SET:
-        return None
-    return Stream("".join(f"{first + at * step}\n" for at in range(count)))
+    lines = [f"{first + at * step}\n" for at in range(min(count, MAX_SET))]  # more of them say nothing more
+    return Stream("".join(lines)) if count > 0 else None
 
 
 _INTEGER = lazily(r"-?\d{1,9}\Z")
