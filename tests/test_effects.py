@@ -37,5 +37,6 @@ def test_json_names_the_kind_and_sorts_taints() -> None:
     assert as_json(effect) == {
         "kind": "file.write", "path": "/a", "unknown": False, "glob": False, "append": False,
         "taint": ["fetched", "secret"], "recursive": False, "where": "here", "span": [1, 2], "origin": "tee",
+        "tail": "",
     }  # fmt: skip
     assert kind_of(effect) == "file.write"

@@ -8,6 +8,8 @@ a program's peculiarities are fields (`action`, `scope`), not new classes. Every
     span     [start, end) in code points of the analysed text, or None where no text is to blame
     origin   the program or tool that causes it
 
+(reads and writes of files have a `tail` behind them).
+
 `unknown` says that the value beside it (`path`, `host`, `target` …) is not fully known: the field then holds the prefix
 that is known for certain, possibly empty. Absolute paths are lexically normal (no `.`, `..`, `//`); a path may hold
 glob characters when `glob` is true, and then names everything that the pattern matches.

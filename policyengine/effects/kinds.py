@@ -8,7 +8,7 @@ from policyengine.records import NamedTuple
 
 @of_its_kind
 class FileRead(NamedTuple):
-    """A file's or directory's contents are read."""
+    """A file's or directory's contents are read; `tail`: what certainly ends the path where it is not known."""
 
     path: str
     unknown: bool = False
@@ -17,6 +17,7 @@ class FileRead(NamedTuple):
     where: Where = Where.HERE
     span: Span | None = None
     origin: str = ""
+    tail: str = ""
 
 
 @of_its_kind
@@ -24,6 +25,7 @@ class FileWrite(NamedTuple):
     """A file is created, replaced, appended to or edited; `taint` is that of what is written.
 
     `recursive`: so is whatever the call puts below that directory, under names that its text does not tell.
+    `tail`: what certainly ends the path, behind a slash, where the beginning is not known.
     """
 
     path: str
@@ -35,6 +37,7 @@ class FileWrite(NamedTuple):
     where: Where = Where.HERE
     span: Span | None = None
     origin: str = ""
+    tail: str = ""
 
 
 @of_its_kind

@@ -41,6 +41,14 @@ def from_template(template: str, taint: Taints = CLEAN, span: Span | None = None
     return Value(known, not hole, taint=taint, span=span, rest=rest)
 
 
+def tail_of(value: Value) -> str:
+    """What certainly ends a path whose beginning is not known: what is written behind a slash after that."""
+    if value.exact:
+        return value.text if value.text[:1] != "/" else ""
+    ending = value.rest.rpartition(HOLE)[2]
+    return "" if "\n" in ending else ending.partition("/")[2]
+
+
 UNKNOWN = Value("", exact=False)
 
 

@@ -132,6 +132,7 @@ def test_a_decision_has_every_documented_field() -> None:
             {
                 "kind": "file.write", "path": "/a", "unknown": False, "glob": False, "append": False,
                 "taint": ["fetched", "secret"], "recursive": False, "where": "here", "span": [1, 2], "origin": "",
+        "tail": "",
             }
         ],
         "obligations": [{"kind": "truncate", "limit": 10, "names": ["a", "b"]}],

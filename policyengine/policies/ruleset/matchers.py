@@ -30,6 +30,8 @@ HOSTS = frozenset({"host"})  # fields that hold a host
 ON_FILES: frozenset[type[Effect]] = frozenset({FileRead, FileWrite, FileDelete, FileAttribute})
 RECURSIVE: frozenset[type[Effect]] = frozenset({FileRead, FileDelete, FileAttribute})  # may mean all below a directory
 
+TAILED: frozenset[type[Effect]] = frozenset({FileRead, FileWrite})  # say how the path ends
+
 
 # --------------------------------------------------------------------------------------------------------------- values
 def value_test(matcher: Matcher) -> ValueTest:
@@ -134,6 +136,16 @@ def _one(kind: type[Effect], field: str, operator: str, argument: Any) -> Effect
 
 def zones_of(kind: type[Effect], field: str) -> Callable[[Any, Sight], frozenset[str]]:
     """How to find the zones to which something belongs that the field of an effect names."""
+    found, index = _zones_of(kind, field), kind._fields.index(field)
+    if kind not in TAILED:
+        return found
+    tail = kind._fields.index("tail")
+    return lambda effect, sight: (
+        found(effect, sight) | sight.ended(effect[index], effect[tail]) if effect[tail] else found(effect, sight)
+    )
+
+
+def _zones_of(kind: type[Effect], field: str) -> Callable[[Any, Sight], frozenset[str]]:
     index = kind._fields.index(field)
     if field in HOSTS:
         return lambda effect, sight: sight.hosts(effect[index])

@@ -29,6 +29,9 @@ TEMP = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", 
 PathPatterns: TypeAlias = "Mapping[str, tuple[Sequence[str], Sequence[str]]]"  # zone → patterns, exceptions
 
 
+_ANY = "\0"  # stands for directories of any name, in which only patterns that float go on
+
+
 class Zones:
     """The named places of a rule set, made ready when they are first looked at."""
 
@@ -141,6 +144,16 @@ class Sight:
         places = self._places(path, unknown, glob)
         below = places.walked.below()
         return places.touched if below <= places.touched else places.touched | _unexcepted(below, places.sure)
+
+    def ended(self, path: str, tail: str) -> Names:
+        """Name the zones of what ends like this, in some directory: in the home directory if it may begin like that."""
+        around, tree = self._surrounding(), self._zones().tree(self._folds)
+        parts = [_ANY, *parts_of(tail.lower() if self._folds else tail)]
+        starts = [(tree.root, 0)]
+        if "/".join(["", *around.home, ""]).startswith(path[: path.rfind("/") + 1]):
+            starts.append((tree.home, 1))
+        found = certain(starts, parts).exact() if ".." not in parts else set()
+        return _minus(found, found, tree.exceptions)
 
     def apart(self, path: str, unknown: bool, glob: bool, zones: Names) -> bool:
         """Whether the path is outside of the zones, wherever its unknown end may lead."""

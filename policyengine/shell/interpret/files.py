@@ -33,7 +33,7 @@ from policyengine.shell.interpret.trees import FOREIGN
 from policyengine.shell.paths import Path, Place, base_name
 from policyengine.shell.programs import Use
 from policyengine.shell.urls import is_remote
-from policyengine.shell.values import Value
+from policyengine.shell.values import Value, tail_of
 
 _FETCHED: Taints = frozenset({Taint.FETCHED})
 
@@ -51,7 +51,16 @@ def read(invocation: Invocation, use: Use) -> None:
     path, unknown, glob = invocation.path(use)
     path = through(invocation.machine.links, path)
     invocation.machine.effects.append(
-        FileRead(path, unknown, glob, invocation.recursive, invocation.where(use), value.span, invocation.origin)
+        FileRead(
+            path,
+            unknown,
+            glob,
+            invocation.recursive,
+            invocation.where(use),
+            value.span,
+            invocation.origin,
+            tail_of(value) if unknown else "",
+        )
     )
 
 
@@ -102,7 +111,8 @@ def _written(invocation: Invocation, use: Use, append: bool, recursive: bool) ->
     taint = invocation.content.taint
     machine.effects.append(
         FileWrite(
-            path, unknown, glob, append, taint, recursive, invocation.where(use), value.span, invocation.origin
+            path, unknown, glob, append, taint, recursive, invocation.where(use), value.span, invocation.origin,
+            tail_of(value) if unknown else "",
         )
     )  # fmt: skip
     if not unknown and not glob and invocation.where(use) is Where.HERE:
@@ -163,7 +173,7 @@ def edit(invocation: Invocation, use: Use, added: Sequence[str] = ()) -> None:
     machine.effects.append(
         FileWrite(
             path, unknown, glob, False, CLEAN, invocation.recursive, invocation.where(use), use.value.span,
-            invocation.origin,
+            invocation.origin, tail_of(use.value) if unknown else "",
         )
     )  # fmt: skip
     if invocation.where(use) is Where.HERE:

@@ -93,6 +93,7 @@ class Target(NamedTuple):
     body: Script | None = None
     span: Span | None = None
     glob: bool = False
+    tail: str = ""
 
 
 class Runner(Protocol):

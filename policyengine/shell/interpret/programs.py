@@ -18,6 +18,7 @@ from policyengine.shell.interpret.machine import Machine
 from policyengine.shell.interpret.mounts import in_container
 from policyengine.shell.interpret.patches import patched
 from policyengine.shell.interpret.projects import PROJECTS, run_project
+from policyengine.shell.interpret.reported import REPORTERS, reported
 from policyengine.shell.interpret.roles import ROLES, language_role
 from policyengine.shell.interpret.secrets import is_secret
 from policyengine.shell.interpret.streams import NOTHING, OUTER_INPUT, Stream
@@ -95,6 +96,8 @@ def _print(invocation: Invocation) -> None:
     if invocation.printed or output == "none":
         return
     known = printed(invocation.origin, invocation.arguments, machine.cwd, machine.situation.home)
+    if known is None and invocation.origin in REPORTERS:
+        known = reported(machine, invocation.origin, invocation.arguments)
     if known is not None:
         machine.emit(known)
         return

@@ -24,7 +24,7 @@ from policyengine.shell.interpret.streams import (
 from policyengine.shell.interpret.words import expand, expand_body, expand_one
 from policyengine.shell.nodes import Literal, Redirect
 from policyengine.shell.paths import Path, Place, on_macos, resolve
-from policyengine.shell.values import UNKNOWN, Value
+from policyengine.shell.values import UNKNOWN, Value, tail_of
 
 FETCHED: Taints = frozenset({Taint.FETCHED})
 _NETWORK = re.compile(r"/dev/(?:tcp|udp)/([^/]*)/?([^/]*)\Z").match
@@ -140,6 +140,7 @@ def deliver(machine: Machine, target: Target, stream: Stream, origin: str) -> No
                 machine.where,
                 target.span,
                 origin,
+                target.tail,
             )
         )
         if not target.unknown and not target.glob:
@@ -343,7 +344,8 @@ def read_stream(machine: Machine, value: Value, origin: str) -> Stream:
     if name:
         return _special(machine, name)
     path = _opened_path(machine, value)
-    machine.effects.append(FileRead(path.path, path.unknown, path.glob, False, machine.where, value.span, origin))
+    tail = tail_of(value) if path.unknown else ""
+    machine.effects.append(FileRead(path.path, path.unknown, path.glob, False, machine.where, value.span, origin, tail))
     return file_stream(machine, path)
 
 
@@ -372,4 +374,5 @@ def _opened(machine: Machine, value: Value, *, append: bool, origin: str) -> Tar
     if peer is not None:
         return Target("peer", peer=peer, span=value.span)
     path = _opened_path(machine, value)
-    return Target("file", path.path, path.unknown, append, span=value.span, glob=path.glob)
+    tail = tail_of(value) if path.unknown else ""
+    return Target("file", path.path, path.unknown, append, span=value.span, glob=path.glob, tail=tail)

@@ -13,7 +13,7 @@ from policyengine.shell.interpret.processes import STANDARD_INPUT, standard
 from policyengine.shell.interpret.redirects import place_of
 from policyengine.shell.interpret.streams import Stream
 from policyengine.shell.paths import Path
-from policyengine.shell.values import Value, from_template
+from policyengine.shell.values import Value, from_template, tail_of
 
 
 def evaluate_words(machine: Machine, call: Call) -> None:
@@ -52,7 +52,16 @@ def source(machine: Machine, call: Call) -> None:
     else:
         path = place_of(machine, value)
         machine.effects.append(
-            FileRead(path.path, path.unknown, path.glob, False, machine.where, value.span, call.name)
+            FileRead(
+                path.path,
+                path.unknown,
+                path.glob,
+                False,
+                machine.where,
+                value.span,
+                call.name,
+                tail_of(value) if path.unknown else "",
+            )
         )
     if value.taint and path.unknown:
         machine.effects.append(EvaluateCode("sh", "file", False, value.taint, machine.where, value.span, call.name))
