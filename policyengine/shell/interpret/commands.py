@@ -276,6 +276,8 @@ def _meaning(machine: Machine, head: Value) -> str:
 
 def _undescribed(machine: Machine, name: str, path: str, arguments: Sequence[Value], span: Span | None) -> None:
     """A file that is run is what Execute says; a program that nobody described is Opaque."""
+    if name == "\r":  # an empty line of a text from Windows: there is no such program
+        return
     named = not path and name[:1] not in ("-", "")  # else it has expanded to nothing, and there is no such command
     installed = bool(path) and is_installed(path, machine.situation.workspace)
     if (installed or named) and not _asks_for_help(arguments):
