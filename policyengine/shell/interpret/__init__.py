@@ -70,6 +70,8 @@ def _read(machine: Machine, text: str) -> None:
             machine.opaque(fault.cause, fault.message, (fault.start, fault.end))
         body(machine, script.body)
         _uncalled(machine)
+        for trapped in machine.traps:
+            machine.forked(trapped)
         if machine.files:
             read_at_start(machine)
     except (Limit, RecursionError) as limit:

@@ -118,7 +118,7 @@ class Machine:
         "conditional", "depth", "described", "descriptors", "effects", "exporting", "exports", "fields", "fifos",
         "files", "fixed", "given", "jobs", "later", "links", "local", "most_commands", "most_fields", "next_descriptor",
         "notes", "out", "outputs", "passes", "picks", "pipes", "positional", "programs", "runner", "scopes", "seen",
-        "situation", "source", "stdin", "texts", "trail", "trees", "ways", "where",
+        "situation", "source", "stdin", "texts", "trail", "traps", "trees", "ways", "where",
     )  # fmt: skip
 
     def __init__(self, source: str, situation: Situation, programs: Programs, runner: Runner) -> None:
@@ -162,6 +162,7 @@ class Machine:
         self.passes = 0
         self.depth = 0
         self.aliasing = self.exporting = False
+        self.traps: list[Callable[[], None]] = []  # code that runs at the end
         self.called: set[str] = set()  # functions that were called
         self.exports: dict[str, None] = {}  # names that were ever exported, in order
         self.local: list[tuple[str, Any]] | None = None  # what `local` hid, in the function that runs

@@ -273,10 +273,14 @@ def _as_module(words: Sequence[Value]) -> Sequence[Value]:
     return words if name is None else (words[0]._replace(text=name), *words[1:])
 
 
+def _is_module(machine: Machine, name: Value) -> bool:
+    return name.exact and "/" not in name.text and machine.program(name.text) is None
+
+
 def _run_tail(invocation: Invocation, tail: Tail) -> None:
     machine, reading = invocation.machine, invocation.reading
     invocation.printed = True
-    if tail.module and tail.words[0].exact and machine.program(tail.words[0].text) is None:
+    if tail.module and _is_module(machine, tail.words[0]):
         invocation.module(tail.words)
         return
     if not tail.appended:

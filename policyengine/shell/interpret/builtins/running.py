@@ -15,6 +15,8 @@ from policyengine.shell.interpret.streams import Stream
 from policyengine.shell.paths import Path
 from policyengine.shell.values import Value, from_template, tail_of
 
+MAX_TRAPS = 64  # whose code is read once more, at the end
+
 
 def evaluate_words(machine: Machine, call: Call) -> None:
     """`eval`: the arguments joined with blanks run in this shell."""
@@ -134,11 +136,20 @@ def _run(machine: Machine, values: list[Value]) -> None:
 
 
 def trap(machine: Machine, call: Call) -> None:
-    """`trap CODE SIGNAL…`: the code runs later, in a state that is not known, and so is read in this one."""
+    """`trap CODE SIGNAL…`: the code runs later, in a state that is not known, and so is read in this one.
+
+    What only a variable leaves open that may yet be set is read in the state at the end.
+    """
     given = operands(call)
     if len(given) < 2 or given[0].text in ("-", ""):
         return
-    evaluate_words(machine, Call("trap", given[:1], call.span))
+    at = len(machine.effects)
+    code = Call("trap", given[:1], call.span)
+    evaluate_words(machine, code)
+    known = [effect for effect in machine.effects[at:] if not getattr(effect, "unknown", False)]
+    if given[0].exact and len(known) < len(machine.effects) - at and len(machine.traps) < MAX_TRAPS:
+        machine.effects[at:] = known
+        machine.traps.append(lambda: evaluate_words(machine, code))
 
 
 def mapfile(machine: Machine, call: Call) -> None:
