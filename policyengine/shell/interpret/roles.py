@@ -181,6 +181,7 @@ ROLES: dict[str, Callable[[Invocation, Use], None]] = {
     "upload": network.upload,
     "upload-data": network.upload_data,
     "query-data": network.query_data,
+    "said": network.said,
     "shell": _shell,
     "bang-shell": _bang_shell,
     "hole": _no_effect,

@@ -6,7 +6,20 @@ EFFECTLESS_ROLES = frozenset({"data", "pattern", "number", "format", "name"})  #
 WRITING_ROLES = frozenset({"write", "append", "edit", "delete", "move", "into", "onto"})
 PATH_ROLES = WRITING_ROLES | {"read", "list", "stat", "link", "execute", "chdir"}
 HOST_ROLES = frozenset(
-    {"source", "target", "url", "document", "host", "port", "listen", "upload", "upload-data", "query-data", "instead"}
+    {
+        "source",
+        "target",
+        "url",
+        "document",
+        "host",
+        "port",
+        "listen",
+        "upload",
+        "upload-data",
+        "query-data",
+        "said",
+        "instead",
+    }
 )
 ATTRIBUTE_ROLES = frozenset(f"attr-{name}" for name in ("mode", "owner", "acl", "flags", "time", "label", "value"))
 CODE_ROLES = frozenset({"command", "module", "again", "shell", "bang-shell", "hole"})
