@@ -246,6 +246,7 @@ CAUGHT = [
     ("Read(.env)", "cat {.env,a}"),
     ("Read(.env)", "f=.env; cat $f"),
     ("Read(.env)", "cat /proc/self/cwd/.env"),
+    ("Read(.env)", "cat /proc/$$/cwd/.env"),
     ("Read(.env)", "sed -n 1,5p .env"),
     ("Read(.env)", ". ./.env"),
     ("Read(.env)", "python3 -c \"print(open('.env').read())\""),
@@ -297,7 +298,7 @@ DOUBTFUL = [
     ("Read(.env)", 'cat "$f"'),
     ("Read(.env)", "grep -r x ."),
     ("Read(.env)", "tar cf /tmp/a.tar ."),
-    ("Read(.env)", "cat /proc/$$/cwd/.env"),
+    ("Read(.env)", "cat /proc/$PPID/cwd/.env"),
     ("WebFetch(domain:y.test)", "curl 'https://x.test\\@y.test/'"),
 ]
 LEFT = [
