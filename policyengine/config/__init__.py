@@ -20,6 +20,7 @@ from policyengine.effects import Facts
 from policyengine.engine import Engine
 from policyengine.errors import LoadError, TokenError
 from policyengine.model import Outcome, Request, Tier
+from policyengine.model import digest_of as digest_of_value
 from policyengine.policies.ruleset import Profile, RuleSet, Zones
 from policyengine.policy import Grantor, Policy, RemotePolicy
 from policyengine.records import Record
@@ -65,13 +66,18 @@ class Ready(Record):
     def engine(
         self, *policies: Policy, remote: Sequence[RemotePolicy] = (), grantors: Sequence[Grantor] = ()
     ) -> Engine:
-        """Build an engine of these rules, of further policies and of those who have standing answers."""
+        """Build an engine of these rules, of further policies and of those who have standing answers.
+
+        Its digest names the rules and every policy that has a `digest`; a policy without one is named by none.
+        """
+        # Not a part of the protocol: a policy that asks somebody else cannot name what that one says.
+        named = [(one.name, str(one.digest)) for one in policies if hasattr(one, "digest")]
         return Engine(
             analyze=self.analyze,
             policies=(self.rules, *policies),
             remote=tuple(remote),
             grantors=tuple(grantors),
-            policy_digest=self.digest,
+            policy_digest=digest_of_value((self.digest, *sorted(named))) if named else self.digest,
             clock=SystemClock(),
         )
 

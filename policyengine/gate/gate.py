@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from policyengine.engine.exposure import Catalogue
-from policyengine.gate import asking, children, deciding, exposing, releasing, results
+from policyengine.gate import asking, children, deciding, exposing, releasing, restricting, results
 from policyengine.gate.memory import Memory
 from policyengine.gate.messages import Messages
 from policyengine.gate.parts import Granting, Held, Parts
@@ -238,6 +238,34 @@ class Gate:
             StoreError: likewise.
         """
         await adone(asking.reject(self._held, signed, by))
+
+    # ----------------------------------------------------------------------------------------------------- the run
+    def restrict(self, run: Run, tools: Iterable[str], *, by: str) -> None:
+        """Leave a run, and all who share its scope, only these tools in whatever is decided from now on.
+
+        It can only narrow: a later restriction by the same operator leaves of both lists what is in both.
+
+        Args:
+            run: any of the scope.
+            tools: names; none leaves nothing.
+            by: who restricts it.
+
+        Raises:
+            UsageError: nobody is named.
+            StoreError: it could not be kept; nothing has changed.
+            AuditError: it holds, and could not be recorded.
+        """
+        done(restricting.restricted(self._parts, run, tools, by))
+
+    async def arestrict(self, run: Run, tools: Iterable[str], *, by: str) -> None:
+        """Do as `restrict` without blocking the event loop.
+
+        Raises:
+            UsageError: as for `restrict`.
+            StoreError: likewise.
+            AuditError: likewise.
+        """
+        await adone(restricting.restricted(self._parts, run, tools, by))
 
     # -------------------------------------------------------------------------------------------------- sub-agents
     def child(self, run: Run, agent: str, *, run_id: str, tools: Iterable[str] | None = None) -> Run:

@@ -1,4 +1,5 @@
-"""Policies that every gate asks: tools have names that can be told apart, and a person's no holds for the whole run.
+"""Policies that every gate asks: tools have names that can be told apart, and what a run was restricted to and a person's no
+hold for all of it.
 
 A rejection is kept in the run's state, for just this tool and these arguments in this run: a model that repeats a
 rejected call is refused, and nobody is asked over and over. Once more than `state.MAX_COUNTERS` things are counted, a
@@ -28,6 +29,7 @@ def refusal(code: str, message: str, instead: str = "Use one of the tools that w
 
 
 REJECTED = refusal("gate.rejected", "A person has said no to this call.", "Do something else, or ask them why.")
+_RESTRICTED = refusal("gate.restricted", "This run has been restricted to other tools.")
 _NO_NAME = refusal("gate.tool-name", "A tool's name has 1 to 256 printable ASCII characters: others look like these.")
 
 
@@ -76,7 +78,30 @@ class NotRejected:
         return [ALLOWED] * len(names)
 
 
-STANDING: tuple[Policy, ...] = (Named(), NotRejected())
+class Unrestricted:
+    """Denies the tools that a restriction of this run leaves out (`RunState.restrictions`)."""
+
+    __slots__ = ("name",)
+
+    def __init__(self) -> None:
+        self.name = "gate"
+
+    def evaluate(self, request: Request, facts: Facts, state: RunState) -> Verdict:
+        """Judge a tool by its name."""
+        del facts
+        name, lists = request.resource.id, state.restrictions.values()
+        return ALLOWED if all(name in tools for tools in lists) else _RESTRICTED
+
+    def bounds(self, request: Request, names: Sequence[str], state: RunState) -> Sequence[Verdict]:
+        """Judge a catalogue."""
+        del request
+        if not state.restrictions:
+            return [ALLOWED] * len(names)
+        left = frozenset(names).intersection(*state.restrictions.values())
+        return [ALLOWED if name in left else _RESTRICTED for name in names]
+
+
+STANDING: tuple[Policy, ...] = (Named(), NotRejected(), Unrestricted())
 
 
 def rejected(state: RunState, request: Request) -> RunState:

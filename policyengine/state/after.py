@@ -100,12 +100,12 @@ def promote(state: RunState, tools: Iterable[str]) -> RunState:
 
 
 def restrict(state: RunState, source: str, tools: Iterable[str]) -> RunState:
-    """Leave only these tools as far as `source` goes; beyond `MAX_RESTRICTIONS` sources, all share one intersection."""
-    restrictions = dict(state.restrictions)
+    """Leave only these tools of what `source` left; beyond `MAX_RESTRICTIONS` sources, all share one intersection."""
+    restrictions, named = dict(state.restrictions), frozenset(tools)
     if source in restrictions or len(restrictions) < MAX_RESTRICTIONS:
-        restrictions[source] = frozenset(tools)
+        restrictions[source] = named & restrictions.get(source, named)
         return replace(state, restrictions=restrictions)
-    left = frozenset(tools).intersection(*restrictions.values())
+    left = named.intersection(*restrictions.values())
     return replace(state, restrictions={"several": left})
 
 

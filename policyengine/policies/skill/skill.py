@@ -15,7 +15,18 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from policyengine.effects import Cause, Contains, Effect, Facts, FileRead, Opaque, UseTool, Where
 from policyengine.errors import UsageError
-from policyengine.model import Context, Finding, Outcome, Principal, Request, Resource, ResourceKind, Severity, Verdict
+from policyengine.model import (
+    Context,
+    Finding,
+    Outcome,
+    Principal,
+    Request,
+    Resource,
+    ResourceKind,
+    Severity,
+    Verdict,
+    digest_of,
+)
 from policyengine.policies.skill.activation import (
     Counting,
     Heard,
@@ -116,6 +127,11 @@ class SkillPolicy(Record):
     def name(self) -> str:
         """Name the policy in findings and records."""
         return NAME
+
+    @property
+    def digest(self) -> str:
+        """Name the settings. What the skills say themselves is named beside each one that is active."""
+        return digest_of((self.mode.value, tuple(sorted(self.framework)), tuple(sorted(self.loaders))))
 
     # ---------------------------------------------------------------------------------------------------------- judging
     def evaluate(self, request: Request, facts: Facts, state: RunState) -> Verdict:
