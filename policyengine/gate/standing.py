@@ -1,5 +1,5 @@
-"""Policies that every gate asks: tools have names that can be told apart, and what a run was restricted to and a person's no
-hold for all of it.
+"""Policies that every gate asks: tools have names that can be told apart, and for the whole run there hold what it was
+restricted to and a person's no.
 
 A rejection is kept in the run's state, for just this tool and these arguments in this run: a model that repeats a
 rejected call is refused, and nobody is asked over and over. Once more than `state.MAX_COUNTERS` things are counted, a

@@ -11,9 +11,13 @@ import pytest
 
 from policyengine.config import compiled, opened
 from policyengine.config.clock import SystemClock
+from policyengine.gate.standing import Named
 from policyengine.model import Outcome
+from policyengine.policies.skill import Mode, SkillPolicy
 from policyengine.state import START
+from tests.policies.rbac.worlds import policy
 from tests.policies.rulesets import ZONES, profile, request, request_rule, rule, source
+from tests.policies.skill.worlds import Shelf
 
 FILES = [
     source("profiles", profile("plain", opaque="ask")),
@@ -53,6 +57,15 @@ def test_the_parts_decide_together() -> None:
     assert denied.policy_digest == compiled(FILES).digest
     assert engine.evaluate_tool(request("secret")).outcome is Outcome.DENY
     assert engine.evaluate_tool(request("bash")).outcome is Outcome.ALLOW
+
+
+def test_the_digest_of_an_engine_names_the_policies_that_can_be_named() -> None:
+    parts = opened(compiled(FILES), "plain")
+    union, both = (SkillPolicy(registry=Shelf(), mode=mode) for mode in Mode)
+    engines = [parts.engine(), parts.engine(union), parts.engine(both), parts.engine(policy()), parts.engine(Named())]
+    assert len({engine.policy_digest for engine in engines}) == 4
+    assert parts.engine(Named()).policy_digest == parts.digest  # it has no digest
+    assert parts.engine(union, policy()).policy_digest == parts.engine(policy(), union).policy_digest
 
 
 def test_a_process_with_a_bundle_loads_no_reader_of_rules(tmp_path: Path) -> None:
