@@ -54,7 +54,6 @@ def meaning_of(scan: Scanned) -> Reading:
         scan.tails = [awaiting(tail, _hole(uses)) for tail in scan.tails]
     if overlays or program.states:
         _state(scan, overlays)
-        uses += [use for overlay in overlays if overlay.uses for use in _added(scan, overlay)]
     if IDLE in scan.flags or (HELP in scan.flags and not scan.operands):
         scan.drafts = []
     flags = frozenset(scan.flags) if scan.flags else NO_FLAGS
@@ -81,6 +80,8 @@ def _state(scan: Scanned, overlays: Sequence[Overlay]) -> None:
     for overlay in overlays:
         if overlay.templates:
             scan.drafts += drafts_of(overlay.templates, scan)
+        if overlay.uses:
+            scan.uses += _added(scan, overlay)
 
 
 def _uses(scan: Scanned, elements: Elements) -> list[Use]:
