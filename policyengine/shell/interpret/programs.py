@@ -352,13 +352,35 @@ def _below(invocation: Invocation) -> list[Value]:
     if name and all(top.text.strip("/") for top in tops):  # below the root a pattern might name anything
         hidden = name[1:] if name[0] == "*" and is_secret(f"/{name[1:]}") else ""  # stars stand for nothing as well
         names = [name, hidden] if hidden else [name]
+        between = "" if "-maxdepth 1 " in " ".join([value.text for value in invocation.arguments]) else "**/"
         return [
-            Value(f"{top.text}/**/{one}", top.exact, False, True, top.taint, top.span) for top in tops for one in names
+            Value(f"{top.text}/{between}{one}", top.exact, False, True, top.taint, top.span)
+            for top in tops
+            for one in names
         ]
+    every = _takes_all(invocation)
     return [
-        Value(top.text + ("/" if top.exact else ""), exact=False, many=True, taint=top.taint, span=top.span)
+        Value(top.text + ("/" if top.exact else ""), False, many=True, glob=every, taint=top.taint, span=top.span)
         for top in tops
     ]
+
+
+# Of the expressions of find those that leave nothing out, or only what is no file (find(1)).
+_LEAVING_NOTHING = frozenset(
+    {"-type", "-depth", "-d", "-maxdepth", "-mindepth", "-xdev", "-mount", "-print", "-print0", "-follow", "-noleaf",
+     "-L", "-H", "-P", "-a", "-and", "-true", "-readable", "-writable", "-ignore_readdir_race", "-nowarn", "--"}
+)  # fmt: skip
+_STARTING = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"})
+
+
+def _takes_all(invocation: Invocation) -> bool:
+    """Whether a walk passes on all that it finds: nothing in its expression chooses."""
+    for value in invocation.arguments:
+        if value.text in _STARTING:
+            return True
+        if value.text[:1] in ("-", "!", "(") and value.text not in _LEAVING_NOTHING:
+            return False
+    return False
 
 
 _OTHERWISE = frozenset({"!", "-not", "-o", "-or", ",", "-iname"})
