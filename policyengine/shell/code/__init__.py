@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from policyengine.shell.code.acts import ARGUMENT, Act, Kind
 
-__all__ = ["ARGUMENT", "Act", "Kind", "awk_texts", "is_filled_in", "read_code", "sed_texts"]
+__all__ = ["ARGUMENT", "Act", "Kind", "awk_texts", "is_filled_in", "jq_texts", "read_code", "sed_texts"]
 
 
 def is_filled_in(template: str) -> bool:
@@ -24,6 +24,13 @@ def sed_texts(text: str) -> list[str]:
 def awk_texts(text: str) -> list[str]:
     """The texts that an awk program may print by itself."""
     from policyengine.shell.code.filters import awk_texts as found  # noqa: PLC0415  as below
+
+    return found(text)
+
+
+def jq_texts(text: str) -> list[str]:
+    """The texts that a jq filter may print by itself."""
+    from policyengine.shell.code.filters import jq_texts as found  # noqa: PLC0415  as below
 
     return found(text)
 

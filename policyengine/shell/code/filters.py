@@ -205,6 +205,12 @@ def awk_texts(text: str) -> list[str]:
     return [line for line in texts if " " in line]
 
 
+def jq_texts(text: str) -> list[str]:
+    """The literals of a filter, which it may put into what it prints."""
+    texts = [unescaped(literal).text for literal in _LITERALS.findall(text[:MAX_CODE])]
+    return [f'"{line}"' for line in texts if " " in line]
+
+
 _PRINTED = lazily(r"\bprintf?\b[^;{}\n]{0,2000}")
 
 

@@ -61,6 +61,7 @@ PERL = Language(
 RUBY = Language(
     {
         r"(?<![\w.:])(?:Kernel\.)?(?:system|exec|spawn)\b\s*\(?": _SHELL,
+        r"(?<![\w.:$@'\"-])sh\s*\(?(?=\s*['\"])": _SHELL,
         r"(?:IO\.popen|Open3\.\w+|PTY\.spawn|Process\.spawn)\s*\(?": _SHELL,
         r"`[^`]{0,4000}`": _TICKS,
         rf"%x{_BETWEEN}": _TICKS,
@@ -305,12 +306,22 @@ def read_perl(text: str) -> list[Act]:
     return acts
 
 
+_read_go_calls = driven_by_peer(GO)
+_GENERATED = r"(?m)^//go:generate[ \t]+([^\n]{1,4000})"
+
+
+def read_go(text: str) -> list[Act]:
+    """Go; the directives for `go generate` as well (`go help generate`)."""
+    found = [Act(Kind.SHELL, Value(one[1]), start=one.start(1), end=one.end()) for one in re.finditer(_GENERATED, text)]
+    return found + _read_go_calls(text)
+
+
 READERS: dict[str, Callable[[str], list[Act]]] = {
     "perl": read_perl,
     "ruby": driven_by_peer(RUBY),
     "node": driven_by_peer(JAVASCRIPT),
     "php": driven_by_peer(PHP),
-    "go": driven_by_peer(GO),
+    "go": read_go,
     "lua": driven_by_peer(LUA),
     "osascript": reader(APPLESCRIPT),
     "r": reader(R),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from policyengine.effects import HOLE, Taint, Taints
-from policyengine.shell.code import awk_texts, sed_texts
+from policyengine.shell.code import awk_texts, jq_texts, sed_texts
 from policyengine.shell.interpret.compute import COMPUTED
 from policyengine.shell.interpret.machine import Machine
 from policyengine.shell.interpret.processes import standard
@@ -31,7 +31,7 @@ _CHOOSING = frozenset({
     "head", "tail", "sort", "uniq", "grep", "egrep", "fgrep", "rg", "shuf", "sponge", "pv", "column", "nl", "strings",
     "fmt", "fold", "iconv", "dos2unix", "cut", "look", "comm", "paste", "awk", "gawk", "mawk", "sed", "gsed", "perl",
 })  # fmt: skip
-_PRINTING = {"code:sed": sed_texts, "code:awk": awk_texts}
+_PRINTING = {"code:sed": sed_texts, "code:awk": awk_texts, "code:jq": jq_texts}
 _PASSING = _CHOOSING | {"cat", "tee"}
 _NETWORK = frozenset({"url", "host"})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from textwrap import dedent
 
@@ -332,13 +333,26 @@ def run_some(machine: Machine, file: ScriptFile) -> None:
                 machine.forked(lambda run=run, version=version: run_vaguely(machine, run, (version,)))  # type: ignore[misc]
 
 
+_STARTING = {"node": _COMPLETED["node"], "python": ("/__main__.py",)}
+_MAIN = re.compile(r'"(?:main|exports)"\s*:\s*"(?:\./)?([^"\n]{1,400})"')
+
+
+def _mains(machine: Machine, path: str) -> list[str]:
+    """What a package says that it is started by (nodejs.org/api/packages.html)."""
+    return [found for one in machine.file(path) if one.text for found in _MAIN.findall(one.text)]
+
+
 def _versions(machine: Machine, file: ScriptFile) -> tuple[WrittenFile, ...]:
     if machine.where is not Where.HERE:
         return ()
     if file.unknown:
         taint = taint_below(machine.trees, file.path, partial=True)
         return (WrittenFile(file.path, None, taint),) if taint else ()
-    names = (file.path, *[file.path + end for end in _COMPLETED["node"] if file.language == "node"])
+    names = [file.path, *[file.path + end for end in _STARTING.get(file.language, ())]]
+    if file.language == "python":
+        names.reverse()  # what holds such a file is a directory
+    if file.language == "node":
+        names += [f"{file.path}/{main}" for main in _mains(machine, f"{file.path}/package.json")]
     return next((versions for versions in map(machine.file, names) if versions), ()) or matching(machine, file.path)
 
 

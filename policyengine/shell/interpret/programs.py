@@ -11,7 +11,7 @@ from policyengine.shell.interpret.arrivals import ARRIVING, arrived
 from policyengine.shell.interpret.compute import printed
 from policyengine.shell.interpret.drafts import effect_of
 from policyengine.shell.interpret.envelopes import unpacked
-from policyengine.shell.interpret.evaluate import evaluate_input, shell_text
+from policyengine.shell.interpret.evaluate import evaluate_input, run_part, shell_text
 from policyengine.shell.interpret.files import chdir
 from policyengine.shell.interpret.invocation import Invocation
 from policyengine.shell.interpret.machine import Machine
@@ -283,6 +283,8 @@ def _run_tail(invocation: Invocation, tail: Tail) -> None:
     if tail.module and _is_module(machine, tail.words[0]):
         invocation.module(tail.words)
         return
+    if tail.module and tail.words[0].exact and machine.files:  # what lies in the directory comes before the library
+        run_part(machine, tail.words[0].text.partition(".")[0], "python", tail.words[0].span, module=True)
     if not tail.appended:
         if tail.again:
             run_again(invocation, tail.words)

@@ -40,6 +40,7 @@ class Project(NamedTuple):
         words: the subcommands that run something; all, where there are none.
         idle: subcommands that run nothing.
         settings: whether git's settings may name what it runs.
+        also: what it runs besides.
     """
 
     first: tuple[str, ...] = ()
@@ -49,6 +50,7 @@ class Project(NamedTuple):
     words: frozenset[str] = frozenset()
     idle: frozenset[str] = frozenset()
     settings: bool = False
+    also: Project | None = None
 
 
 def run_project(invocation: Invocation, project: Project) -> None:
@@ -68,6 +70,12 @@ def run_project(invocation: Invocation, project: Project) -> None:
         machine.effects.append(
             EvaluateCode(language, "file", False, taint, machine.where, invocation.span, invocation.origin)
         )
+    for part in (project, project.also) if project.also is not None else (project,):
+        _run_files(invocation, part, words)
+
+
+def _run_files(invocation: Invocation, project: Project, words: Sequence[str]) -> None:
+    machine = invocation.machine
     for file in _files(invocation, project):
         if project.texts is not None and file.text is None:
             machine.effects.append(
@@ -199,23 +207,43 @@ def _lines_after(pattern: re.Pattern[str]) -> Callable[[str, Sequence[str]], lis
     return lambda text, _: [found[1].strip() for found in pattern.finditer(text) if found[1].strip()]
 
 
+_COMMAND = re.compile(r"^[ \t]*command[ \t]*=[ \t]*(.*(?:\$\n.*)*)", re.MULTILINE)  # ninja-build.org/manual.html
+_STARTED = re.compile(  # doc.rust-lang.org/cargo/reference/config.html
+    r"^[ \t]*(?:rustc(?:-wrapper|-workspace-wrapper)?|rustdoc|linker|runner)[ \t]*=[ \t]*\[?[ \t]*"
+    r"['\"]([^'\"\n]+)['\"]",
+    re.MULTILINE,
+)
+_NPM_SHELL = re.compile(r"^[ \t]*(?:script-shell|shell|editor|viewer|git)[ \t]*=[ \t]*['\"]?([^'\"\n]+)", re.MULTILINE)
+_BACKTICKS = re.compile(r"`([^`\n]+)`")
+
+
+def _just_recipes(text: str, words: Sequence[str]) -> list[str]:
+    """Lines of recipes, which blanks or a tab begin, and what stands in backticks (just manual, Recipes)."""
+    del words
+    lines = [line.strip().lstrip("@-") for line in text.split("\n") if line[:1] in (" ", "\t")]
+    return [line for line in (*lines, *_BACKTICKS.findall(text)) if line]
+
+
 _TESTS = ("conftest.py", "test_*.py", "*_test.py", "tests.py")
 _PACKAGE = Project(
-    ("package.json",), texts=_package_scripts,
+    ("package.json",), texts=_package_scripts, also=Project((".npmrc",), texts=_lines_after(_NPM_SHELL)),
     idle=frozenset({"view", "info", "show", "list", "ls", "ll", "outdated", "audit", "config", "help", "search", "why",
                     "whoami", "login", "logout", "version", "init", "create", "cache", "root", "prefix", "bin", "pkg"}),
 )  # fmt: skip
 _SCRIPT = ("*.test.[cmjt]*", "*.spec.[cmjt]*")
 _HOOKED = frozenset({"commit", "push", "merge", "pull", "checkout", "switch", "rebase", "am", "worktree"})
 
+_CARGO = frozenset({"build", "b", "run", "r", "test", "t", "check", "c", "install", "bench", "clippy", "doc", "d"})
+
 PROJECTS: dict[str, Project] = {
     "make": Project(("GNUmakefile", "makefile", "Makefile"), language="make"),  # GNU make manual 3.2
-    "just": Project(("justfile", "Justfile", ".justfile"), language="make"),
+    "just": Project(("justfile", "Justfile", ".justfile"), texts=_just_recipes),
     "npm": _PACKAGE,
     "pnpm": _PACKAGE,
     "yarn": _PACKAGE,
     "bun": _PACKAGE,
     "pytest": Project(every=_TESTS, language="python"),
+    "unittest": Project(every=_TESTS, language="python"),
     "tox": Project(("tox.ini",), texts=_lines_after(_COMMANDS)),
     "nox": Project(("noxfile.py",), language="python"),
     "pre-commit": Project((".pre-commit-config.yaml",), texts=_lines_after(_ENTRY)),
@@ -232,12 +260,15 @@ PROJECTS: dict[str, Project] = {
     "rollup": Project(("rollup.config.js", "rollup.config.mjs"), language="node"),
     "babel": Project(("babel.config.js", ".babelrc.js"), language="node"),
     "go": Project(every=("*.go",), language="go", words=frozenset({"run", "test", "generate"})),
-    "cargo": Project(language="rust", words=frozenset({"build", "b", "run", "r", "test", "t", "check", "install"})),
+    "cargo": Project(
+        ("build.rs",), language="rust", words=_CARGO,
+        also=Project((".cargo/config.toml", ".cargo/config"), texts=_lines_after(_STARTED)),
+    ),
     "mvn": Project(language="java"),
     "gradle": Project(language="groovy"),
     "cmake": Project(language="cmake"),
     "meson": Project(language="meson"),
-    "ninja": Project(language="ninja"),
+    "ninja": Project(("build.ninja",), texts=_lines_after(_COMMAND)),
     "composer": Project(language="php", words=frozenset({"install", "i", "update", "u", "require", "run"})),
     "uv": Project(("setup.py",), language="python", words=frozenset({"sync", "run", "build", "install"})),
     "poetry": Project(("build.py",), language="python", words=frozenset({"install", "run", "build"})),
