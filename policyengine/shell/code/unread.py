@@ -28,6 +28,9 @@ _BARE = lazily(
     r"(?:^|[\n;:])[ \t]*!(?P<line>[^\n]{1,2000})|%\((?P<macro>[^()\n]{1,2000})\)|\\write18\s*\{(?P<tex>[^{}]{1,2000})\}"
     r"|syscmd\((?P<m4>[^()]{1,2000})\)|%pipe%(?P<pipe>[^\n]{1,2000})|\bqq?x\s*[{(\[/](?P<quoted>[^})\]/]{1,2000})"
 )
+_CONNECTS = lazily(r"tcp|socket|connect", re.IGNORECASE)
+_STARTS = lazily(r"process|popen|spawn|\b(?:exec|system|shell|cmd)", re.IGNORECASE)
+_PEER = lazily(r"[\"'](?!127\.)(\d{1,3}(?:\.\d{1,3}){3})[\"'][\s,]{1,9}[\"']?(\d{1,5})\b")
 _SHELLS = frozenset({"fish", "csh", "nu", "xonsh", "osh", "elvish", "powershell", "rc"})
 
 
@@ -35,7 +38,11 @@ def unread(text: str, language: str) -> list[Act]:
     """Code in a language that has no reader."""
     if is_plain(language, text):
         return []
-    return [Act(Kind.OPAQUE, Value(text), (f"code in `{language}` is not read",), end=len(text))]
+    acts = [Act(Kind.OPAQUE, Value(text), (f"code in `{language}` is not read",), end=len(text))]
+    peer = _PEER.search(text) if _CONNECTS.search(text) and _STARTS.search(text) else None
+    if peer is not None:  # programs are started, and a connection to a number is made: few do both in one line
+        acts.append(Act(Kind.DRIVEN, Value(peer[1]), (peer[2],), start=peer.start(), end=peer.end()))
+    return acts
 
 
 def tried(text: str, language: str = "") -> list[Act]:
