@@ -15,7 +15,7 @@ from policyengine.shell.interpret.streams import NOTHING, OUTER_INPUT, Stream
 from policyengine.shell.paths import Place
 from policyengine.shell.programs import Reading, Use
 from policyengine.shell.urls import is_remote
-from policyengine.shell.values import Value
+from policyengine.shell.values import Value, tail_of
 
 TAINTS: dict[str, Taints] = {
     "fetched": frozenset({Taint.FETCHED}),
@@ -112,5 +112,5 @@ def stream_of(machine: Machine, use: Use, cwd: Place) -> Stream:
         known = machine.file(name)
         return stored(known) if known else machine.stdin
     path = place_of(machine, value, cwd)
-    stream = file_stream(machine, path)
+    stream = file_stream(machine, path, tail_of(value) if path.unknown else "")
     return stream if stream.path == path.path else stream._replace(path=path.path)

@@ -11,7 +11,7 @@ from policyengine.shell.interpret.stored import file_stream
 from policyengine.shell.interpret.streams import Stream
 from policyengine.shell.programs import Use
 from policyengine.shell.urls import split_host, split_remote, split_url
-from policyengine.shell.values import Value
+from policyengine.shell.values import Value, tail_of
 
 
 def _connect(invocation: Invocation, use: Use, host: str, port: str, url: str = "") -> None:
@@ -131,9 +131,10 @@ def target(invocation: Invocation, use: Use) -> None:
     sources = [source for source in invocation.reading.uses if source.role == "source" and _remote(source) is None]
     for source in sources:
         path = invocation.path(source)
+        stream = file_stream(invocation.machine, path, tail_of(source.value) if path.unknown else "")
         invocation.machine.effects.append(
             Transfer(
-                remote[0], path.path, "", False, file_stream(invocation.machine, path).taint, invocation.machine.where,
+                remote[0], path.path, "", False, stream.taint, invocation.machine.where,
                 source.value.span, invocation.origin,
             )
         )  # fmt: skip

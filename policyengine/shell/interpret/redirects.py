@@ -346,7 +346,7 @@ def read_stream(machine: Machine, value: Value, origin: str) -> Stream:
     path = _opened_path(machine, value)
     tail = tail_of(value) if path.unknown else ""
     machine.effects.append(FileRead(path.path, path.unknown, path.glob, False, machine.where, value.span, origin, tail))
-    return file_stream(machine, path)
+    return file_stream(machine, path, tail)
 
 
 def _special(machine: Machine, text: str) -> Stream:

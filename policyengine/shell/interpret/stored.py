@@ -32,10 +32,10 @@ def _stored(file: WrittenFile, path: str) -> Stream:
 _TEMPORARY = ("/tmp/", "/var/tmp/", "/private/tmp/", "/dev/")  # noqa: S108  names, nothing is written there
 
 
-def file_stream(machine: Machine, path: Path) -> Stream:
-    """What is known of a file's contents."""
+def file_stream(machine: Machine, path: Path, tail: str = "") -> Stream:
+    """What is known of a file's contents; `tail` certainly ends a path whose beginning is not known."""
     if path.unknown:
-        return Stream(None, frozenset({Taint.WORKSPACE}))
+        return Stream(None, frozenset({Taint.SECRET if tail and is_secret(f"/{tail}") else Taint.WORKSPACE}))
     known = machine.file(path.path) if machine.where is Where.HERE else ()
     secret = is_secret(path.path)
     if known:
