@@ -31,16 +31,36 @@ _HOME = lazily(
     r"\s*(?:Dir\.home\b(?:\(\))?|(?:os|require\(['\"](?:node:)?os['\"]\))\.homedir\(\)|process\.env\.HOME\b|ENV\[['\"]HOME['\"]\]"
     r"|\$ENV\{['\"]?HOME['\"]?\}|(?:os\.)?[gG]etenv\(['\"]HOME['\"]\)|File\.expand_path\(['\"]~['\"]\))"
 )
+# Paths put together: JavaScript, Ruby, Python-like; `.join` of a list of texts; the working directory.
+_PATH_JOINED = lazily(r"\s*(?:(?:path|require\(['\"](?:node:)?path['\"]\))\.(?:join|resolve)|File\.join)\s*\(")
+_EXPANDED = lazily(
+    r"\s*(?:File\.expand_path|Pathname(?:\.new)?|new\s+URL|String|Bun\.file|Deno\.realPathSync)\s*\((?=\s*['\"`])"
+)
+_LISTED = lazily(
+    r"\s*\[((?:\s*(?:'[^'\\\n]*'|\"[^\"\\\n]*\")\s*,?){1,40})\]\s*\.\s*join\b"
+    r"(?:\s*\(?\s*(?P<by>'[^'\\\n]*'|\"[^\"\\\n]*\"))?(?:\s*\(?\s*\))?"
+)
+_TEXTS = lazily(r"'([^'\\\n]*)'|\"([^\"\\\n]*)\"")
+_CWD = lazily(r"\s*(?:process\.cwd\(\)|Dir\.pwd|Deno\.cwd\(\)|__dirname|__DIR__|getcwd\(\))")
+_CWD_INSIDE = lazily(r"^(?:\$\{(?:process\.cwd\(\)|__dirname)\}|#\{Dir\.pwd\})")
+_PROGRAM = lazily(
+    r"\s*(?:process\.execPath|process\.argv0|RbConfig\.ruby|Gem\.ruby|Deno\.execPath\(\)|PHP_BINARY|\$\^X)"
+)
+_PROGRAMS = {"ruby": "ruby", "node": "node", "perl": "perl", "php": "php"}
 _DECODER = lazily(  # what makes text of text that nobody can read
     r"\batob\b|base64|fromCharCode|\bunescape\(|hex2bin|gz(?:inflate|uncompress|decode)|str_rot13|\b(?:un)?pack\b|decode64"
     r"|convert_uudecode|['\"]hex['\"]"
 )
 _DECODED = Value("", exact=False, taint=frozenset({Taint.DECODED}))
+_ARRIVED = Value("", exact=False, taint=frozenset({Taint.FETCHED}))
 _HOME_INSIDE = lazily(  # at the beginning of a literal
     r"^(?:\$ENV\{['\"]?HOME['\"]?\}|#\{(?:Dir\.home|ENV\[['\"]HOME['\"]\])\}|\$\{(?:process\.env\.HOME|os\.homedir\(\))\})"
 )
 _JOINT = lazily(r"\s*(?:\+|\.{1,2}|<<)\s*(?=[\"'`A-Za-z$(])")
-_COMMA = lazily(r"\s*(?:,|=>)")
+_COMMA = lazily(r"\s*(?:,|=>)(?:\s*\{\s*args\s*:)?")
+
+
+PLAIN = ("plain",)  # of a `READ`: the call has no modes and starts no programs
 
 
 class Rule(NamedTuple):
@@ -54,6 +74,7 @@ class Rule(NamedTuple):
     source: int = -1  # the argument that it is copied or linked from
     gone: bool = False  # the source is moved, not copied
     every: bool = False  # all arguments from there on, not only one
+    fetched: bool = False  # what runs is fetched from there
 
 
 class Language(NamedTuple):
@@ -140,13 +161,15 @@ def _secret(acts: list[Act]) -> list[Act]:
 
 def _act(language: Language, rule: Rule, text: str, found: re.Match[str]) -> list[Act]:
     if rule.literal:
-        inner = found[0].removeprefix("%x").removeprefix("qx").lstrip()[1:-1]
+        inner = found[0].removeprefix("%x").removeprefix("qx").removeprefix("Bun.").lstrip("$ \t\n")[1:-1]
         variable = re.search(language.interpolated, inner)
         inner = inner if variable is None else inner[: variable.start()]
         return [Act(rule.kind, Value(inner, variable is None), start=found.start(), end=found.end())]
     arguments, end = arguments_of(text, found.end(), language)
     value = arguments[rule.at] if rule.at < len(arguments) else UNKNOWN
     act = Act(rule.kind, value, rule.more, start=found.start(), end=max(end, found.end()))
+    if rule.fetched:
+        return [act._replace(kind=Kind.FETCH, more=()), act._replace(value=_ARRIVED)]
     if rule.content >= 0:
         act = act._replace(words=tuple(arguments[rule.content : rule.content + 1]))
     special = _SPECIAL.get(rule.kind)
@@ -210,31 +233,78 @@ def _joined(text: str, at: int, value: Value, language: Language) -> tuple[Value
 
 
 def _constant(text: str, at: int, language: Language) -> tuple[Value | None, int]:
+    for constant in (_literal, _named, _put_together, _number_or_quoted):
+        found = constant(text, at, language)
+        if found is not None:
+            return found
+    return None, at
+
+
+Found = tuple[Value | None, int] | None
+
+
+def _literal(text: str, at: int, language: Language) -> Found:
     found = _STRING.match(text, at)
-    if found is not None:
-        inner = next(group for group in found.groups() if group is not None)
-        quote = text[found.end() - 1]
-        if quote in language.interpolating:
-            inner = _HOME_INSIDE.sub("~", inner, count=1)
-        value = Value(_PLAIN_ESCAPE.sub(r"\1", inner)) if quote in language.plain else unescaped(inner)
-        variable = re.search(language.interpolated, inner) if quote in language.interpolating else None
-        if variable is not None:
-            value = Value(unescaped(inner[: variable.start()]).text, exact=False)
-        return value, found.end()
+    if found is None:
+        return None
+    inner = next(group for group in found.groups() if group is not None)
+    quote = text[found.end() - 1]
+    if quote in language.interpolating:
+        inner = _CWD_INSIDE.sub(".", _HOME_INSIDE.sub("~", inner, count=1), count=1)
+    value = Value(_PLAIN_ESCAPE.sub(r"\1", inner)) if quote in language.plain else unescaped(inner)
+    variable = re.search(language.interpolated, inner) if quote in language.interpolating else None
+    if variable is not None:
+        value = Value(unescaped(inner[: variable.start()]).text, exact=False)
+    return value, found.end()
+
+
+def _named(text: str, at: int, language: Language) -> Found:
+    """A home directory, the working directory, the interpreter itself."""
+    for pattern, constant in ((_HOME, "~"), (_CWD, "."), (_PROGRAM, _PROGRAMS.get(language.name, ""))):
+        found = pattern.match(text, at)
+        if found is not None and constant:
+            return Value(constant), found.end()
+    return None
+
+
+def _put_together(text: str, at: int, language: Language) -> Found:
+    """Patterns of file names, paths of several parts, texts that are joined."""
     found = _PATTERN.match(text, at)
     if found is not None:
         inner, end = _constant(text, found.end(), language)
         return (inner._replace(glob=True) if inner is not None else None), end
-    found = _HOME.match(text, at)
+    found = _PATH_JOINED.match(text, at)
     if found is not None:
-        return Value("~"), found.end()
+        return _path(text, found.end(), language)
+    found = _EXPANDED.match(text, at)
+    if found is not None:
+        inner, end = _constant(text, found.end(), language)
+        closed = text.find(")", end)
+        return inner, closed + 1 if closed >= 0 else end
+    found = _LISTED.match(text, at)
+    if found is None:
+        return None
+    by = found["by"][1:-1] if found["by"] else "," if language.name == "node" else ""
+    return Value(by.join([one or other for one, other in _TEXTS.findall(found[1])])), found.end()
+
+
+def _number_or_quoted(text: str, at: int, language: Language) -> Found:
     found = _NUMBER.match(text, at)
     if found is not None:
         return Value(found[1]), found.end()
-    found = _QUOTE_LIKE.match(text, at)
-    if found is not None and language.backticks:
-        return Value(next(group for group in found.groups() if group is not None)), found.end()
-    return None, at
+    found = _QUOTE_LIKE.match(text, at) if language.backticks else None
+    if found is None:
+        return None
+    return Value(next(group for group in found.groups() if group is not None)), found.end()
+
+
+def _path(text: str, at: int, language: Language) -> tuple[Value | None, int]:
+    """The path that a call joins, as far as its parts are constant."""
+    parts, end = arguments_of(text, at, language)
+    closed = text.find(")", end)
+    if not parts:
+        return None, at
+    return from_template("/".join([part.template for part in parts])), closed + 1 if closed >= 0 else end
 
 
 _PLAIN_ESCAPE = lazily(r"\\([\\'])")
@@ -259,7 +329,7 @@ def _command(act: Act, arguments: list[Value]) -> list[Act]:
     """A program and its arguments; one text alone goes to a shell."""
     if not arguments:
         return [act._replace(kind=Kind.SHELL, value=UNKNOWN)]
-    if len(arguments) == 1:
+    if len(arguments) == 1 and act.more != PLAIN:
         return [act._replace(kind=Kind.SHELL, value=arguments[0])]
     return [act._replace(words=tuple(arguments))]
 
@@ -274,6 +344,8 @@ def _connection(act: Act, arguments: list[Value]) -> list[Act]:
 def _opened(act: Act, arguments: list[Value]) -> list[Act]:
     """`open`: a mode in an argument of its own or, in Perl, in front of the name; a pipe starts a program."""
     texts = [value.text for value in arguments]
+    if act.more == PLAIN:  # it opens nothing but files, to be read
+        return [act._replace(more=())]
     if not texts:
         return [act._replace(kind=Kind.OPAQUE, more=("what is opened is not known",))]
     first = texts[0].strip()

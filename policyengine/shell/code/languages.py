@@ -7,11 +7,13 @@ from collections.abc import Callable
 
 from policyengine.shell.code import names
 from policyengine.shell.code.acts import Act, Kind
-from policyengine.shell.code.calls import MAX_CODE, Language, Rule, reader
+from policyengine.shell.code.calls import MAX_CODE, PLAIN, Language, Rule, reader
 from policyengine.shell.values import Value
 
 _SHELL = Rule(Kind.COMMAND)
 _OPEN = Rule(Kind.READ)
+_READS = Rule(Kind.READ, PLAIN)
+_KILL = Rule(Kind.SIGNAL)
 _DELETE = Rule(Kind.DELETE, every=True)
 _TREE = Rule(Kind.DELETE_TREE)
 _WRITE = Rule(Kind.WRITE)
@@ -19,6 +21,8 @@ _WRITE_TEXT = Rule(Kind.WRITE, content=1)
 _CONNECT = Rule(Kind.CONNECT)
 _POST = Rule(Kind.SEND, ("POST",))
 _DYNAMIC = Rule(Kind.OPAQUE, ("code is made at run time",))
+_UNNAMED = Rule(Kind.OPAQUE, ("which function is called is not known",))
+_FETCHED = Rule(Kind.CODE, ("php",), fetched=True)
 _TICKS = Rule(Kind.SHELL, literal=True)
 # A literal between brackets, or between two of one character (perlop, qx; Ruby's %-literals).
 _BETWEEN = (
@@ -42,6 +46,10 @@ PERL = Language(
         r"(?<![\w$@%.>-])(?:sym)?link\b\s*\(?(?=\s*['\"q])": Rule(Kind.LINK, at=1, source=0),
         r"(?<![\w$@%.>-])(?:do|require)\s+(?=['\"][^'\"]*[./])": Rule(Kind.SCRIPT, ("perl",)),
         r"(?<![\w$@%.>-])chmod\b\s*\(?": Rule(Kind.ATTRIBUTE, ("mode", ""), at=1),
+        r"(?<![\w$@%.>-])kill\b\s*\(?(?=\s*['\"\w-]+\s*(?:,|=>))": Rule(Kind.SIGNAL, at=1),
+        r"@ARGV\s*=\s*\(?": _READS,
+        r"(?<![\w$@%.>-])(?:read_file|slurp|path)\s*\(?(?=\s*['\"])": _READS,
+        r"&\s*\{\s*(?:['\"]|\$)|&\$\w+\s*\(|\*\{\s*['\"]": _UNNAMED,
         r"IO::Socket::INET\w*->new\s*\(\s*(?:PeerAddr\s*=>)?": _CONNECT,
         r"new\s+IO::Socket::INET\w*\s*\(\s*(?:PeerAddr\s*(?:=>|,))?": _CONNECT,
         r"(?<![\w$@%.>-])connect\s*\(": _CONNECT,
@@ -73,7 +81,13 @@ RUBY = Language(
         r"\b(?:public_send|__send__|send|const_get)\s*\(?\s*(?:['\"][^'\"]*['\"]\s*\+|\[)": Rule(
             Kind.OPAQUE, ("which method is called is not known",)
         ),
-        r"File\.(?:read|readlines|foreach)\s*\(?": _OPEN,
+        r"File\.(?:read|binread|readlines|foreach)\s*\(?": _READS,
+        r"(?:IO|Pathname)\.(?:read|binread|readlines|foreach)\s*\(?(?!\s*['\"]?\s*\|)": _READS,
+        r"(?:IO)\.(?:read|readlines|foreach)\s*\(?(?=\s*['\"]\s*\|)": _OPEN,
+        r"(?:YAML|JSON|CSV)\.(?:load_file|safe_load_file|read|foreach)\s*\(?": _READS,
+        r"Process\.kill\s*\(?": Rule(Kind.SIGNAL, at=1),
+        r"\bloop\s*(?:\{|do)\s*fork\b|\bfork\s+while\s+(?:fork|true)": Rule(Kind.EXHAUST, ("fork-bomb",)),
+        r"\bDotenv\.parse\s*\(?": _READS,
         r"(?:File|IO)\.(?:write|binwrite)\s*\(?": _WRITE_TEXT,
         r"(?:Dir\.mkdir|FileUtils\.(?:mkdir|mkdir_p|makedirs|touch))\b\s*\(?": _WRITE,
         r"File\.rename\s*\(?|FileUtils\.(?:mv|move)\b\s*\(?": Rule(Kind.WRITE, at=1, source=0, gone=True),
@@ -122,7 +136,18 @@ JAVASCRIPT = Language(
         ),
         r"\b(?:appendFile|appendFileSync)\s*\(": Rule(Kind.APPEND, content=1),
         r"\bopenSync\s*\(|\bpromises\s*\.\s*open\s*\(": _OPEN,
-        r"\b(?:readFile|readFileSync|createReadStream)\s*\(": Rule(Kind.READ),
+        r"\b(?:readFile|readFileSync|createReadStream|readTextFile(?:Sync)?|readTextSync)\s*\(": _READS,
+        r"\bBun\s*\.\s*file\s*\(": _READS,
+        r"\bDeno\s*\.\s*(?:open|openSync|readFile|readFileSync|readDir|readDirSync)\s*\(": _READS,
+        r"\bDeno\s*\.\s*(?:remove|removeSync)\s*\(": _TREE,
+        r"\bDeno\s*\.\s*(?:writeFile|writeFileSync|create|createSync|mkdir|mkdirSync|truncate)\s*\(": _WRITE,
+        r"\bDeno\s*\.\s*Command\s*\((?=\s*['\"`])": Rule(Kind.COMMAND, PLAIN),
+        r"\bDeno\s*\.\s*run\s*\(\s*\{\s*cmd\s*:\s*": Rule(Kind.COMMAND, PLAIN),
+        r"\bDeno\s*\.\s*(?:Command|run)\s*\(": _SHELL,
+        r"(?<![\w$])(?:Bun\.)?\$\s*`[^`]{0,4000}`": _TICKS,
+        r"\bprocess\s*\.\s*kill\s*\(": _KILL,
+        r"\b(?:require|import)\s*\(\s*['\"](?:node:)?child_process['\"]\s*\)\s*\)": _UNNAMED,
+        r"\bconstructor\s*\.\s*constructor\b|\bprocess\s*\.\s*mainModule\b": _UNNAMED,
         r"\b(?:copyFile|copyFileSync|cpSync)\s*\(": Rule(Kind.WRITE, at=1, source=0),
         r"\b(?:rename|renameSync)\s*\(": Rule(Kind.WRITE, at=1, source=0, gone=True),
         r"\b(?:symlink|symlinkSync|linkSync)\s*\(": Rule(Kind.LINK, at=1, source=0),
@@ -143,34 +168,40 @@ JAVASCRIPT = Language(
 
 PHP = Language(
     {
-        r"(?<![\w$>])(?:system|exec|shell_exec|passthru|popen|proc_open|pcntl_exec)\s*\(": Rule(Kind.SHELL),
+        r"(?<![\w$])(?<!->)(?:system|exec|shell_exec|passthru|popen|proc_open)\s*\(": Rule(Kind.SHELL),
+        r"(?<![\w$])(?<!->)pcntl_exec\s*\(": Rule(Kind.COMMAND, PLAIN),
+        r"(?<![\w$])(?<!->)posix_kill\s*\(": _KILL,
+        r"(?<![\w$])(?<!->)(?:parse_ini_file|highlight_file|show_source|simplexml_load_file)\s*\(": _READS,
         r"`[^`]{0,4000}`": _TICKS,
-        r"(?<![\w$>])(?:unlink|rmdir)\s*\(": _DELETE,
-        r"(?<![\w$>])(?:call_user_func(?:_array)?|array_map|array_walk|array_filter|register_shutdown_function|ob_start)\s*\("
+        r"(?<![\w$])(?<!->)(?:unlink|rmdir)\s*\(": _DELETE,
+        r"(?<![\w$])(?<!->)(?:call_user_func(?:_array)?|array_map|array_walk|array_filter|register_shutdown_function|ob_start)\s*\("
         r"\s*['\"]\\?(?:system|exec|shell_exec|passthru|popen|proc_open)['\"]\s*,": Rule(Kind.SHELL),
-        r"(?<![\w$>])call_user_func(?:_array)?\s*\(\s*"
+        r"(?<![\w$])(?<!->)call_user_func(?:_array)?\s*\(\s*"
         r"['\"](?:unlink|rmdir|rename|copy|chmod|file_put_contents|eval)['\"]": _DYNAMIC,
-        r"(?<![\w$>])call_user_func(?:_array)?\s*\(\s*(?:['\"][^'\"]*['\"]\s*\.|\$_)": Rule(
+        r"(?<![\w$])(?<!->)call_user_func(?:_array)?\s*\(\s*(?:['\"][^'\"]*['\"]\s*\.|\$_)": Rule(
             Kind.OPAQUE, ("which function is called is not known",)
         ),
-        r"(?<![\w$>])preg_replace\s*\(\s*(?:'/[^']*/\w*e\w*'|\"/[^\"]*/\w*e\w*\")\s*,": Rule(Kind.CODE, ("php",)),
-        r"(?<![\w$>])file_put_contents\s*\(": _WRITE_TEXT,
+        r"(?<![\w$])(?<!->)preg_replace\s*\(\s*(?:'/[^']*/\w*e\w*'|\"/[^\"]*/\w*e\w*\")\s*,": Rule(Kind.CODE, ("php",)),
+        r"(?<![\w$])(?<!->)file_put_contents\s*\(": _WRITE_TEXT,
         r"(?<![\w$>:])(?:mkdir|touch)\s*\(": _WRITE,
-        r"(?<![\w$>])(?:include|require)(?:_once)?\b\s*\(?(?=\s*['\"])": Rule(Kind.SCRIPT, ("php",)),
-        r"(?<![\w$>])(?:sym)?link\s*\(": Rule(Kind.LINK, at=1, source=0),
-        r"(?<![\w$>])fopen\s*\(": _OPEN,
-        r"(?<![\w$>])copy\s*\(": Rule(Kind.WRITE, at=1, source=0),
-        r"(?<![\w$>])rename\s*\(": Rule(Kind.WRITE, at=1, source=0, gone=True),
-        r"(?<![\w$>])chmod\s*\(": Rule(Kind.ATTRIBUTE, ("mode", "")),
-        r"(?<![\w$>])(?:fsockopen|pfsockopen|stream_socket_client|socket_connect)\s*\(": _CONNECT,
-        r"(?<![\w$>])(?:socket_bind|stream_socket_server)\s*\(": Rule(Kind.LISTEN, at=1),
+        r"(?<![\w$])(?<!->)(?:include|require)(?:_once)?\b\s*\(?(?=\s*['\"](?:https?|ftp|data):)": _FETCHED,
+        r"(?<![\w$])(?<!->)(?:include|require)(?:_once)?\b\s*\(?(?=\s*['\"](?!(?:https?|ftp|data):))": Rule(
+            Kind.SCRIPT, ("php",)
+        ),
+        r"(?<![\w$])(?<!->)(?:sym)?link\s*\(": Rule(Kind.LINK, at=1, source=0),
+        r"(?<![\w$])(?<!->)fopen\s*\(": _OPEN,
+        r"(?<![\w$])(?<!->)copy\s*\(": Rule(Kind.WRITE, at=1, source=0),
+        r"(?<![\w$])(?<!->)rename\s*\(": Rule(Kind.WRITE, at=1, source=0, gone=True),
+        r"(?<![\w$])(?<!->)chmod\s*\(": Rule(Kind.ATTRIBUTE, ("mode", "")),
+        r"(?<![\w$])(?<!->)(?:fsockopen|pfsockopen|stream_socket_client|socket_connect)\s*\(": _CONNECT,
+        r"(?<![\w$])(?<!->)(?:socket_bind|stream_socket_server)\s*\(": Rule(Kind.LISTEN, at=1),
         r"\bCURLOPT_POST(?:FIELDS)?\b[^;]{0,10}": _POST,
-        r"(?<![\w$>])mail\s*\(": _POST,
-        r"(?<![\w$>])curl_init\s*\(": Rule(Kind.FETCH),
-        r"(?<![\w$>])(?:file_get_contents|readfile)\s*\((?=\s*['\"]https?:)": Rule(Kind.FETCH),
-        r"(?<![\w$>])(?:file_get_contents|readfile|file)\s*\(": Rule(Kind.READ),
-        r"(?<![\w$>])(?:eval|assert)\s*\(": Rule(Kind.CODE, ("php",)),
-        r"(?<![\w$>])create_function\s*\(": _DYNAMIC,
+        r"(?<![\w$])(?<!->)mail\s*\(": _POST,
+        r"(?<![\w$])(?<!->)curl_init\s*\(": Rule(Kind.FETCH),
+        r"(?<![\w$])(?<!->)(?:file_get_contents|readfile)\s*\((?=\s*['\"]https?:)": Rule(Kind.FETCH),
+        r"(?<![\w$])(?<!->)(?:file_get_contents|readfile|file)\s*\(": Rule(Kind.READ),
+        r"(?<![\w$])(?<!->)(?:eval|assert)\s*\(": Rule(Kind.CODE, ("php",)),
+        r"(?<![\w$])(?<!->)create_function\s*\(": _DYNAMIC,
     },
     plain="'",
     plainly=names.php,
@@ -187,6 +218,8 @@ LUA = Language(
         r":\s*connect\s*\(|\bsocket\s*\.\s*(?:connect|tcp)\s*\(": _CONNECT,
         r"\b(?:load|loadstring)\s*\(?": Rule(Kind.CODE, ("lua",)),
         r"\bdofile\s*\(?": Rule(Kind.SCRIPT, ("lua",)),
+        r"\b(?:_G|_ENV|os|io|package\s*\.\s*loaded|require\s*\(?\s*['\"](?:os|io)['\"]\s*\)?)\s*\[": _UNNAMED,
+        r"\b(?:io\s*\.\s*lines|loadfile)\s*\(?": _READS,
     },
     interpolating="",
     plainly=names.lua,
@@ -256,9 +289,13 @@ def driven_by_peer(read: Language) -> Callable[[str], list[Act]]:
 
 
 TCL = Language({r"\bfile delete ": _DELETE, r"\bsocket ": _CONNECT, r"\beval ": _DYNAMIC}, interpolating="")
+# `open FILE`, which reads unless a mode says otherwise; `open "|CMD"` (Tcl open(n)).
+_TCL_OPENED = (
+    r"\bopen[ \t]+(?P<quote>[\"{]?)(?P<pipe>\|?)[ \t]*(?P<file>[^\s\"{}\[\]$]{1,400})[\"}]?[ \t]*(?P<mode>[rwa]\+?)?"
+)
 _read_tcl_calls = driven_by_peer(TCL)
 # `exec CMD`, expect's `spawn CMD`: words much as in a shell, up to the end of the command (Tcl(n), expect(1)).
-_TCL_COMMAND = r"(?:^|[\n;\[{])[ \t]*(?:exec|spawn)[ \t]+(?:-\w+[ \t]+)*(?P<command>[^\n;\]}]{1,4000})"
+_TCL_COMMAND = r"(?:^|[\n;\[{])[ \t]*(?:exec|spawn|system)[ \t]+(?:-\w+[ \t]+)*(?P<command>[^\n;\]}]{1,4000})"
 
 
 def read_tcl(text: str) -> list[Act]:
@@ -267,7 +304,20 @@ def read_tcl(text: str) -> list[Act]:
         Act(Kind.SHELL, Value(found["command"]), start=found.start("command"), end=found.end())
         for found in re.finditer(_TCL_COMMAND, text[:MAX_CODE])
     ]
-    return starts + _read_tcl_calls(text)
+    return starts + _tcl_opened(text[:MAX_CODE]) + _read_tcl_calls(text)
+
+
+def _tcl_opened(text: str) -> list[Act]:
+    kinds = {"w": Kind.WRITE, "a": Kind.APPEND}
+    return [
+        Act(
+            Kind.SHELL if found["pipe"] else kinds.get((found["mode"] or "r")[0], Kind.READ),
+            Value(found["file"], exact=not found["pipe"]),
+            start=found.start(),
+            end=found.end(),
+        )
+        for found in re.finditer(_TCL_OPENED, text)
+    ]
 
 
 _DEBUGGER = Language(

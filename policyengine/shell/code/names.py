@@ -57,7 +57,8 @@ def php(text: str) -> str:
 
 
 def lua(text: str) -> str:
-    """`[[text]]` as a quoted text."""
+    """`[[text]]` as a quoted text, `os["execute"]` as `os.execute`."""
+    text = _MEMBER.sub(r".\2", text) if "[" in text else text
     pieces: list[str] = []
     at = 0
     while (start := text.find("[[", at)) >= 0 and (end := text.find("]]", start)) >= 0:
