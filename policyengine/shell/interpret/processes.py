@@ -16,6 +16,7 @@ _OWN = f"self|thread-self|\\$\\$|\\d*{HOLE}\\d*"
 _LEADING = re.compile(
     rf"/proc/+(?:({_OWN})|\d+)(?:/+task/+[\d{HOLE}]+)?/+(?:(root)|(cwd)|(exe)|(environ)|fd/+(\d+))(?=/|\Z)"
 ).match
+MAX_STEPS = 8  # from one root to the next (`/proc/self/root/proc/self/root/…`)
 _STANDARD = re.compile(r"/dev/(?:null|stdin|stdout|stderr|tty|fd/\d+|full)\Z").match
 STANDARD_INPUT = frozenset({"/dev/stdin", "/dev/fd/0"})
 _SHELL = "/bin/bash"  # what `/proc/self/exe` is where the shell itself starts it
@@ -23,6 +24,15 @@ _SHELL = "/bin/bash"  # what `/proc/self/exe` is where the shell itself starts i
 
 def led(value: Value, cwd: Place) -> Value:
     """The path to which one below `/proc/PID` leads; any other as it is."""
+    for _ in range(MAX_STEPS):
+        further = _led(value, cwd)
+        if further is value:
+            break
+        value = further
+    return value
+
+
+def _led(value: Value, cwd: Place) -> Value:
     found = _LEADING(value.template)
     if found is None:
         return value
@@ -30,7 +40,7 @@ def led(value: Value, cwd: Place) -> Value:
     sure = bool(own) and HOLE not in own
     rest = value.template[found.end() :]
     if root:
-        return led(_at(value, rest or "/"), cwd)
+        return _at(value, rest or "/")
     if directory and sure and cwd.exact:
         return _at(value, cwd.path + rest)
     if program and own:
