@@ -14,7 +14,7 @@ from policyengine.records import NamedTuple
 __all__ = ["Path", "Place", "base_name", "home_of", "normal", "on_macos", "resolve", "tilde"]
 
 _UNEVEN = re.compile(r"/(?:/|\.{1,2}(?:/|\Z)|\Z)").search  # something that `normal` has to resolve
-_PROCESS_ROOT = re.compile(r"(?:/proc/(?:self|thread-self|\$\$|\d+)(?:/task/\d+)?/root(?:/|\Z))+")  # proc(5)
+_PROCESS_ROOT = re.compile(r"(?:/proc/(?:self|thread-self|\$\$|\d+)(?:/task/\d+)?/root(?=/|\Z))+")  # proc(5)
 _LOGIN = re.compile(r"[A-Za-z_][\w.-]*\Z").match
 
 
