@@ -115,7 +115,7 @@ class _Reader:
         self.acts: list[Act] = []
         self.scope = Scope()
         self.escapes = Escapes()
-        self.repeats = Repeats(tree)
+        self.repeats = Repeats(tree, text)
         self.entered: list[str] = []  # functions that are being read at a call
         self.starts = _line_starts(text)
         self.located = exact and text.isascii()

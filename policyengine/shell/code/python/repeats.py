@@ -23,8 +23,8 @@ Own = dict[str, ast.FunctionDef | ast.AsyncFunctionDef]
 class Repeats:
     """Which functions are read where they are called, and how much may still be read once more."""
 
-    def __init__(self, tree: ast.Module) -> None:
-        self.own = _own(tree)
+    def __init__(self, tree: ast.Module, text: str) -> None:
+        self.own = _own(tree) if "def" in text else {}
         self.left = MAX_AGAIN
         self.read: set[str] = set()  # functions that were read with arguments that are not known
 

@@ -222,14 +222,14 @@ class Scope:
 
 
 # Modules that are other names of one, and this very module; a function called by its method.
-_PREFIXES = {"posix.": "os.", "nt.": "os.", "__main__.": "", "builtins.": "", "__builtins__.": ""}
+_SAME = {"posix": "os.", "nt": "os.", "__main__": "", "builtins": "", "__builtins__": ""}
 
 
 def _usual(name: str) -> str:
     """The usual name of a function that has several."""
-    for prefix, usual in _PREFIXES.items():
-        if name.startswith(prefix):
-            name = usual + name[len(prefix) :]
+    module, dot, rest = name.partition(".")
+    if dot and module in _SAME:
+        name = _SAME[module] + rest
     return name.removesuffix(".__call__")
 
 
