@@ -196,10 +196,9 @@ def _linked(act: Act, rule: Rule, arguments: list[Value]) -> list[Act]:
 def arguments_of(text: str, at: int, language: Language) -> tuple[list[Value], int]:
     """The leading constant arguments after a call's name, and where they end."""
     values: list[Value] = []
-    if text[at : at + 1] in ("(", " ", "["):
-        at += 1
-    if text[at : at + 1] == "[":
-        at += 1
+    for opening in ("( [", "["):
+        if text[at : at + 1] and text[at] in opening and not _LISTED.match(text, at):
+            at += 1
     for _ in range(12):
         value, end = _constant(text, at, language)
         if value is None:

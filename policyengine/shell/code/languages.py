@@ -81,9 +81,9 @@ RUBY = Language(
         r"\b(?:public_send|__send__|send|const_get)\s*\(?\s*(?:['\"][^'\"]*['\"]\s*\+|\[)": Rule(
             Kind.OPAQUE, ("which method is called is not known",)
         ),
-        r"File\.(?:read|binread|readlines|foreach)\s*\(?": _READS,
-        r"(?:IO|Pathname)\.(?:read|binread|readlines|foreach)\s*\(?(?!\s*['\"]?\s*\|)": _READS,
-        r"(?:IO)\.(?:read|readlines|foreach)\s*\(?(?=\s*['\"]\s*\|)": _OPEN,
+        r"File\.(?:readlines|binread|read|foreach)\s*\(?": _READS,
+        r"(?:IO|Pathname)\.(?:readlines|binread|read|foreach)\s*\(?(?!\s*['\"]?\s*\|)": _READS,
+        r"(?:IO)\.(?:readlines|read|foreach)\s*\(?(?=\s*['\"]\s*\|)": _OPEN,
         r"(?:YAML|JSON|CSV)\.(?:load_file|safe_load_file|read|foreach)\s*\(?": _READS,
         r"Process\.kill\s*\(?": Rule(Kind.SIGNAL, at=1),
         r"\bloop\s*(?:\{|do)\s*fork\b|\bfork\s+while\s+(?:fork|true)": Rule(Kind.EXHAUST, ("fork-bomb",)),
