@@ -15,6 +15,7 @@ from policyengine.effects import HOLE, Taint
 from policyengine.patterns import lazily
 from policyengine.records import NamedTuple
 from policyengine.shell.code.acts import Act, Kind
+from policyengine.shell.code.fetched import makes_code, runs_fetched
 from policyengine.shell.values import UNKNOWN, Value, from_template
 
 MAX_CODE = 64 * 1024
@@ -114,18 +115,16 @@ def reader(language: Language) -> Callable[[str], list[Act]]:
             known = max([known, *(act.end for act in made if act.kind is Kind.SHELL and act.value.exact)])
             if len(acts) > MAX_ACTS:
                 break
+        if runs_fetched(plain, acts):
+            acts.append(Act(Kind.CODE, _ARRIVED, (language.name,)))
         if plain is not text:
             acts = [act._replace(start=0, end=0) for act in acts]
         acts = _filled(plain, acts)
-        if language.name and any(map(_makes_code, acts)) and _DECODER.search(text):
+        if language.name and any(map(makes_code, acts)) and _DECODER.search(text):
             acts.append(Act(Kind.CODE, _DECODED, (language.name,)))
         return _secret(acts) if language.environment and re.search(language.environment, text) else acts
 
     return read
-
-
-def _makes_code(act: Act) -> bool:
-    return act.kind is Kind.OPAQUE or (act.kind is Kind.CODE and not act.value.exact)
 
 
 # What is printed into an open file: Perl and Ruby, PHP, Lua, JavaScript.
