@@ -120,9 +120,9 @@ def _run(machine: Machine, code: Code) -> bool:
 def _is_known(code: Code) -> bool:
     """Whether all that code does is written: values put into it stand in texts of Python that only looks."""
     text = code.text
-    if text.exact or code.language != "python":
-        return text.exact
-    return bool(text.text or text.rest) and text.taint <= _PLAIN and is_filled_in(text.template)
+    if text.exact:
+        return True
+    return bool(text.text or text.rest) and text.taint <= _PLAIN and is_filled_in(code.language, text.template)
 
 
 def _interpreted(machine: Machine, code: Code) -> bool:
@@ -138,9 +138,8 @@ def _interpreted(machine: Machine, code: Code) -> bool:
         return True
     found = read_code(code.language, text.template if text.text or text.rest else "")
     perform(machine, found, text, code.origin, code.arguments)
-    taint = (
-        text.taint | machine.stdin.taint | carried(found) | (_DECODED if _DECODES.search(text.template) else _PRINTED)
-    )
+    given = CLEAN if machine.stdin is OUTER_INPUT and text.exact else machine.stdin.taint
+    taint = text.taint | given | carried(found) | (_DECODED if _DECODES.search(text.template) else _PRINTED)
     machine.emit(Stream(None, taint | _PRINTED))
     return not any(act.kind.opaque for act in found)
 
