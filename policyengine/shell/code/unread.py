@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from policyengine.effects import Taint, Taints
 from policyengine.patterns import lazily
 from policyengine.shell.code.acts import Act, Kind
 from policyengine.shell.code.calls import unescaped
@@ -31,6 +32,10 @@ _BARE = lazily(
 _CONNECTS = lazily(r"tcp|socket|connect", re.IGNORECASE)
 _STARTS = lazily(r"process|popen|spawn|\b(?:exec|system|shell|cmd)", re.IGNORECASE)
 _PEER = lazily(r"[\"'](?!127\.)(\d{1,3}(?:\.\d{1,3}){3})[\"'][\s,]{1,9}[\"']?(\d{1,5})\b")
+# PowerShell's cradles (ATT&CK T1059.001): what is downloaded is evaluated.
+_INVOKES = lazily(r"\b(?:iex|invoke-expression)\b|\.invoke\(", re.IGNORECASE)
+_DOWNLOADS = lazily(r"\b(?:iwr|irm|invoke-(?:webrequest|restmethod))\b|\.download(?:string|data|file)\b", re.IGNORECASE)
+_FETCHED: Taints = frozenset({Taint.FETCHED})
 _SHELLS = frozenset({"fish", "csh", "nu", "xonsh", "osh", "elvish", "powershell", "rc"})
 
 
@@ -42,6 +47,8 @@ def unread(text: str, language: str) -> list[Act]:
     peer = _PEER.search(text) if _CONNECTS.search(text) and _STARTS.search(text) else None
     if peer is not None:  # programs are started, and a connection to a number is made: few do both in one line
         acts.append(Act(Kind.DRIVEN, Value(peer[1]), (peer[2],), start=peer.start(), end=peer.end()))
+    if language == "powershell" and _INVOKES.search(text) and _DOWNLOADS.search(text):
+        acts.append(Act(Kind.CODE, Value("", exact=False, taint=_FETCHED), (language,)))
     return acts
 
 
