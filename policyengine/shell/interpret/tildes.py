@@ -15,11 +15,11 @@ from policyengine.shell.nodes import Literal, WordPart
 from policyengine.shell.paths import tilde
 
 _ASSIGNING = re.compile(r"[A-Za-z_]\w*+(?:\[[^\]]*+\])?\+?=").match
-_PREFIX = re.compile(r"~[^/:]*")
+PREFIX = re.compile(r"~[^/:]*")
 
 
 def home(machine: Machine, prefix: str) -> str | None:
-    """What a tilde and what follows it up to a slash stand for; None where that is not known."""
+    """What a tilde and what follows it up to a slash or colon stand for; None where that is not known."""
     known: str | None = machine.situation.home
     variable = machine.variable("HOME")
     if variable is not None:
@@ -29,7 +29,7 @@ def home(machine: Machine, prefix: str) -> str | None:
 
 def leading(machine: Machine, text: str) -> str:
     """A text with what a tilde at its start stands for, a `HOLE` where that is not known."""
-    found = _PREFIX.match(text)
+    found = PREFIX.match(text)
     if found is None:
         return text
     known = home(machine, found[0])
@@ -39,8 +39,7 @@ def leading(machine: Machine, text: str) -> str:
 def in_word(machine: Machine, text: str) -> str:
     """A word without quotes or expansions, with what its tildes stand for."""
     if text[:1] == "~":
-        prefix, slash, rest = text.partition("/")
-        return f"{home(machine, prefix) or HOLE}{slash}{rest}"
+        return leading(machine, text)
     assigning = _ASSIGNING(text)
     return text if assigning is None else assigning[0] + in_value(machine, text[assigning.end() :])
 

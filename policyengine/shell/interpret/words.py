@@ -18,7 +18,7 @@ from policyengine.shell.interpret.notes import Step, note_stream
 from policyengine.shell.interpret.parameters import operand, parameter
 from policyengine.shell.interpret.splitting import separators
 from policyengine.shell.interpret.streams import MAX_TEXT
-from policyengine.shell.interpret.tildes import home, in_parts, in_value, in_word, is_assigning, leading
+from policyengine.shell.interpret.tildes import PREFIX, home, in_parts, in_value, in_word, is_assigning, leading
 from policyengine.shell.nodes import (
     Arithmetic,
     CommandSubstitution,
@@ -283,8 +283,9 @@ def _fields(machine: Machine, parts: Sequence[WordPart], span: Span | None) -> l
 
 
 def _leading_tilde(builder: Fields, text: str, *, alone: bool) -> None:
-    prefix, slash, rest = text.partition("/")
-    if not slash and not alone:  # `~"x"`: a quoted character in the prefix makes it inert (bash manual 3.5.2)
+    prefix = PREFIX.match(text)[0]  # type: ignore[index]  # it begins with a tilde
+    rest = text[len(prefix) :]
+    if not rest and not alone:  # `~"x"`: a quoted character in the prefix makes it inert (bash manual 3.5.2)
         builder.active(text)
         return
     known = home(builder.machine, prefix)
@@ -292,7 +293,7 @@ def _leading_tilde(builder: Fields, text: str, *, alone: bool) -> None:
         builder.unknown(CLEAN, many=False)
     else:
         builder.plain(known)
-    builder.active(slash + rest)
+    builder.active(rest)
 
 
 def _part(builder: Fields, part: WordPart, *, quoted: bool) -> None:
