@@ -9,13 +9,9 @@ __all__ = ["ARGUMENT", "Act", "Kind", "awk_texts", "is_filled_in", "jq_texts", "
 
 def is_filled_in(language: str, template: str) -> bool:
     """Whether code only looks, and holds values of the command in nothing but texts."""
-    if language != "python":
-        from policyengine.shell.code.filled import is_filled_in as holds  # noqa: PLC0415  as below
+    from policyengine.shell.code.filled import is_filled_in as found  # noqa: PLC0415  as below
 
-        return holds(language, template)
-    from policyengine.shell.code.python import is_filled_in as found  # noqa: PLC0415  as below
-
-    return found(template)
+    return found(language, template)
 
 
 def sed_texts(text: str) -> list[str]:

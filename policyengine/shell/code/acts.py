@@ -46,6 +46,9 @@ class Kind(Enum):
         return self is Kind.OPAQUE
 
 
+LOOKING = frozenset({Kind.READ, Kind.MODULE})  # what code may do that prints texts and changes nothing
+
+
 class Act(NamedTuple):
     """One thing that code does. `start` and `end` are offsets into the code."""
 

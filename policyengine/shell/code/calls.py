@@ -53,7 +53,7 @@ _DECODER = lazily(  # what makes text of text that nobody can read
     r"|convert_uudecode|['\"]hex['\"]"
 )
 _DECODED = Value("", exact=False, taint=frozenset({Taint.DECODED}))
-_ARRIVED = Value("", exact=False, taint=frozenset({Taint.FETCHED}))
+ARRIVED = Value("", exact=False, taint=frozenset({Taint.FETCHED}))
 _HOME_INSIDE = lazily(  # at the beginning of a literal
     r"^(?:\$ENV\{['\"]?HOME['\"]?\}|#\{(?:Dir\.home|ENV\[['\"]HOME['\"]\])\}|\$\{(?:process\.env\.HOME|os\.homedir\(\))\})"
 )
@@ -116,7 +116,7 @@ def reader(language: Language) -> Callable[[str], list[Act]]:
             if len(acts) > MAX_ACTS:
                 break
         if runs_fetched(plain, acts):
-            acts.append(Act(Kind.CODE, _ARRIVED, (language.name,)))
+            acts.append(Act(Kind.CODE, ARRIVED, (language.name,)))
         if plain is not text:
             acts = [act._replace(start=0, end=0) for act in acts]
         acts = _filled(plain, acts)
@@ -168,7 +168,7 @@ def _act(language: Language, rule: Rule, text: str, found: re.Match[str]) -> lis
     value = arguments[rule.at] if rule.at < len(arguments) else UNKNOWN
     act = Act(rule.kind, value, rule.more, start=found.start(), end=max(end, found.end()))
     if rule.fetched:
-        return [act._replace(kind=Kind.FETCH, more=()), act._replace(value=_ARRIVED)]
+        return [act._replace(kind=Kind.FETCH, more=()), act._replace(value=ARRIVED)]
     if rule.content >= 0:
         act = act._replace(words=tuple(arguments[rule.content : rule.content + 1]))
     special = _SPECIAL.get(rule.kind)

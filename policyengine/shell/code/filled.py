@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from policyengine.effects import HOLE
 from policyengine.patterns import lazily
-from policyengine.shell.code.acts import Kind
+from policyengine.shell.code.acts import LOOKING
+from policyengine.shell.code.python import is_filled_in as is_filled_in_python
 from policyengine.shell.code.readers import ALL
 
-LOOKING = frozenset({Kind.READ, Kind.MODULE})
 _LANGUAGES = frozenset({"node", "ruby", "php"})
 _LITERAL = lazily(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"")
 
@@ -17,6 +17,8 @@ def is_filled_in(language: str, template: str) -> bool:
 
     Where slashes stand outside of texts, there may be comments or expressions in which quotes begin no text.
     """
+    if language == "python":
+        return is_filled_in_python(template)
     outside = _LITERAL.sub("", template) if language in _LANGUAGES else HOLE
     return not ({HOLE, "/", "`", "#", "<"} & set(outside)) and all(
         act.kind in LOOKING for act in ALL[language](template)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from policyengine.effects import Taint, Taints
 from policyengine.patterns import lazily
 from policyengine.shell.code.acts import Act, Kind
-from policyengine.shell.code.calls import unescaped
+from policyengine.shell.code.calls import ARRIVED, unescaped
 from policyengine.shell.code.plain import is_plain
 from policyengine.shell.values import Value
 
@@ -35,7 +34,6 @@ _PEER = lazily(r"[\"'](?!127\.)(\d{1,3}(?:\.\d{1,3}){3})[\"'][\s,]{1,9}[\"']?(\d
 # PowerShell's cradles (ATT&CK T1059.001): what is downloaded is evaluated.
 _INVOKES = lazily(r"\b(?:iex|invoke-expression)\b|\.invoke\(", re.IGNORECASE)
 _DOWNLOADS = lazily(r"\b(?:iwr|irm|invoke-(?:webrequest|restmethod))\b|\.download(?:string|data|file)\b", re.IGNORECASE)
-_FETCHED: Taints = frozenset({Taint.FETCHED})
 _SHELLS = frozenset({"fish", "csh", "nu", "xonsh", "osh", "elvish", "powershell", "rc"})
 
 
@@ -48,7 +46,7 @@ def unread(text: str, language: str) -> list[Act]:
     if peer is not None:  # programs are started, and a connection to a number is made: few do both in one line
         acts.append(Act(Kind.DRIVEN, Value(peer[1]), (peer[2],), start=peer.start(), end=peer.end()))
     if language == "powershell" and _INVOKES.search(text) and _DOWNLOADS.search(text):
-        acts.append(Act(Kind.CODE, Value("", exact=False, taint=_FETCHED), (language,)))
+        acts.append(Act(Kind.CODE, ARRIVED, (language,)))
     return acts
 
 

@@ -17,10 +17,15 @@ def matching(machine: Machine, pattern: str) -> tuple[WrittenFile, ...]:
     """The files that a pattern for file names stands for, of those that this run wrote."""
     if _PATTERNS.isdisjoint(pattern):
         return _changed_together(machine, pattern)
-    paths = {**dict.fromkeys(machine.situation.written), **dict.fromkeys(machine.files)}
+    paths = _written(machine)
     machine.spend(len(paths))
     found = [path for path in paths if computable(path, pattern) and _fits(path, pattern)]
     return tuple([file for path in found[:MAX_VERSIONS] for file in machine.file(path)])
+
+
+def _written(machine: Machine) -> dict[str, None]:
+    """The paths of all files that this run wrote, those of earlier calls first."""
+    return {**dict.fromkeys(machine.situation.written), **dict.fromkeys(machine.files)}
 
 
 def _changed_together(machine: Machine, path: str) -> tuple[WrittenFile, ...]:
@@ -41,7 +46,7 @@ def _fits(path: str, pattern: str) -> bool:
 def possible(machine: Machine, start: str, suffixes: Collection[str]) -> tuple[WrittenFile, ...]:
     """The files, scripts by the ends of their names, that one may be of whose name only the beginning is known."""
     found: list[WrittenFile] = []
-    for path in {**dict.fromkeys(machine.situation.written), **dict.fromkeys(machine.files)}:
+    for path in _written(machine):
         name = base_name(path)
         if path.startswith(start) and ("." not in name.lstrip(".") or name.rpartition(".")[2] in suffixes):
             found += machine.file(path)
@@ -50,7 +55,7 @@ def possible(machine: Machine, start: str, suffixes: Collection[str]) -> tuple[W
 
 def below(machine: Machine, directory: str) -> list[str]:
     """The files in a directory that this run wrote, at any depth."""
-    paths = {**dict.fromkeys(machine.situation.written), **dict.fromkeys(machine.files)}
+    paths = _written(machine)
     machine.spend(len(paths) // 4)
     start = directory.rstrip("/") + "/"
     return [path for path in paths if path.startswith(start)]

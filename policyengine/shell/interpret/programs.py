@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence, Set
 
-from policyengine.effects import CLEAN, HOLE, FileWrite, Span, Taint, Taints, Where
+from policyengine.effects import CLEAN, HOLE, Execute, FileWrite, Span, Taint, Taints, Where
 from policyengine.patterns import lazily
 from policyengine.shell.interpret.arrivals import ARRIVING, arrived
 from policyengine.shell.interpret.compute import printed
@@ -122,9 +122,9 @@ def _print(invocation: Invocation) -> None:
 
 def _made(invocation: Invocation) -> Stream:
     """The name of the file that the call has made: one of its own, so that what lies there is found again under it."""
-    effects = invocation.machine.effects
-    file = next((effect for effect in reversed(effects) if type(effect) is FileWrite), None)
-    if file is None or file.origin != invocation.origin:
+    effects = reversed(invocation.machine.effects)
+    file = next((effect for effect in effects if type(effect) in _OF_A_CALL), None)
+    if type(file) is not FileWrite:
         return Stream(None, frozenset({Taint.GENERATED}))
     if file.unknown:
         return Stream(None, prefix=file.path)
@@ -132,6 +132,7 @@ def _made(invocation: Invocation) -> Stream:
     return Stream(_CHOSEN.sub(lambda letters: number.zfill(len(letters[0])), file.path) + "\n")
 
 
+_OF_A_CALL = (FileWrite, Execute)  # what it makes, and what stands before all that a call does
 _CHOSEN = lazily(r"\?+")
 
 

@@ -49,7 +49,8 @@ def repeats(machine: Machine, running: Sequence[str], arguments: Sequence[Value]
         machine.step()
         return False
     outer = machine.positional or ()
-    return any(key + _AGAIN in machine.calling for key in running) or (
-        [value.text if value.exact else None for value in arguments]
-        == [value.text if value.exact else None for value in outer]
-    )
+    return any(key + _AGAIN in machine.calling for key in running) or _texts(arguments) == _texts(outer)
+
+
+def _texts(values: Sequence[Value]) -> list[str | None]:
+    return [value.text if value.exact else None for value in values]

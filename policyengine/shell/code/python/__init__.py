@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from policyengine.effects import HOLE
 from policyengine.records import NamedTuple
-from policyengine.shell.code.acts import Act, Kind
+from policyengine.shell.code.acts import LOOKING, Act, Kind
 from policyengine.shell.code.python.bindings import FUNCTIONS, blocks, leave, mark
 from policyengine.shell.code.python.calls import CALLS, METHODS, PREFIXES
 from policyengine.shell.code.python.escapes import Escapes
@@ -55,10 +55,9 @@ def is_filled_in(template: str) -> bool:
         return False
     texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     inside = sum(text.count(LETTER) for text in texts)
-    return inside == template.count(HOLE) and all(act.kind in _LOOKING for act in read_python(template))
+    return inside == template.count(HOLE) and all(act.kind in LOOKING for act in read_python(template))
 
 
-_LOOKING = frozenset({Kind.READ, Kind.MODULE})
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPABLE = frozenset("\n\r\\'\"abfnrtv01234567xNuU")
 
